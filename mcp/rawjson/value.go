@@ -1,0 +1,128 @@
+// Package rawjson reads and edits JSON as bytes: it checks a text strictly
+// once, then finds and replaces single members without touching any other
+// byte.
+//
+// Typed structs lose members they do not know and invent others; a gateway
+// must do neither. A [Value] is therefore a part of the original text, and an
+// edit copies everything around the changed member as it stands.
+package rawjson
+
+import (
+	"bytes"
+	"iter"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Value is one JSON value as it stands in a text that [Parse] or [ParseLenient]
+// has accepted, without white space around it. The nil Value stands for "not
+// there". Methods never modify the bytes in place.
+type Value []byte
+
+// Kind is the first byte of a JSON value, with all numbers as '0': '{', '[',
+// '"', '0', 't', 'f', 'n', or 0 for the absent value.
+type Kind byte
+
+// The kinds of a [Value].
+const (
+	Absent Kind = 0
+	Object Kind = '{'
+	Array  Kind = '['
+	String Kind = '"'
+	Number Kind = '0'
+	True   Kind = 't'
+	False  Kind = 'f'
+	Null   Kind = 'n'
+)
+
+// Kind tells what v is.
+func (v Value) Kind() Kind {
+	if len(v) == 0 {
+		return Absent
+	}
+	switch c := v[0]; c {
+	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+		return Number
+	default:
+		return Kind(c)
+	}
+}
+
+// Exists reports whether v is there at all; null exists.
+func (v Value) Exists() bool { return len(v) > 0 }
+
+// Text returns the unescaped string, and false if v is not a string.
+func (v Value) Text() (string, bool) {
+	if v.Kind() != String {
+		return "", false
+	}
+	if inner := v[1 : len(v)-1]; bytes.IndexByte(inner, '\\') < 0 {
+		return string(inner), true
+	}
+	// An unpaired surrogate makes AppendUnquote complain, yet it still gives
+	// the text with U+FFFD in its place, which is what clients see as well.
+	text, _ := jsontext.AppendUnquote(nil, []byte(v))
+	return string(text), true
+}
+
+// Bool returns the value of a JSON boolean, and false, false for anything else.
+func (v Value) Bool() (value, ok bool) {
+	return v.Kind() == True, v.Kind() == True || v.Kind() == False
+}
+
+// Get walks down through objects and returns the member at the end of path, or
+// nil if any step is missing or not an object. Names match byte for byte after
+// unescaping.
+func (v Value) Get(path ...string) Value {
+	for _, name := range path {
+		span, ok := v.find(name)
+		if !ok {
+			return nil
+		}
+		v = v[span.value:span.end]
+	}
+	return v
+}
+
+// Members yields the members of an object in their order, names unescaped;
+// nothing for any other kind.
+func (v Value) Members() iter.Seq2[string, Value] {
+	return func(yield func(string, Value) bool) {
+		for m := range v.spans() {
+			name, _ := v[m.start:m.nameEnd].Text()
+			if !yield(name, v[m.value:m.end]) {
+				return
+			}
+		}
+	}
+}
+
+// Elements yields the elements of an array in their order; nothing for any
+// other kind.
+func (v Value) Elements() iter.Seq[Value] {
+	return func(yield func(Value) bool) {
+		for start, end := range v.elementSpans() {
+			if !yield(v[start:end]) {
+				return
+			}
+		}
+	}
+}
+
+// Len counts the members of an object or the elements of an array.
+func (v Value) Len() int {
+	n := 0
+	for range v.spans() {
+		n++
+	}
+	for range v.elementSpans() {
+		n++
+	}
+	return n
+}
+
+// Quote returns s as a JSON string. Bytes that are not UTF-8 become U+FFFD.
+func Quote(s string) Value {
+	quoted, _ := jsontext.AppendQuote(nil, s)
+	return quoted
+}
