@@ -1,0 +1,47 @@
+// Package mcp reads and rewrites the Model Context Protocol as it travels over
+// Streamable HTTP, for a gateway that must neither misread a request nor let an
+// answer pass unfiltered.
+//
+// It works on raw JSON (package rawjson) and knows two eras: legacy, up to
+// revision 2025-11-25, with `initialize` and sessions, and modern, from
+// 2026-07-28 on, where every request stands alone. Who may see what is asked of
+// interfaces; nothing here knows about tokens, tenants or Caddy.
+package mcp
+
+import (
+	"strings"
+	"time"
+)
+
+// Era is one of the two protocol generations. It is a property of each
+// message: both may travel over one endpoint at the same time.
+type Era int
+
+// The eras.
+const (
+	// Legacy: revisions up to 2025-11-25.
+	Legacy Era = iota
+	// Modern: revision 2026-07-28 and later.
+	Modern
+)
+
+// FirstModernVersion is the first revision without sessions (MCP 2026-07-28,
+// basic/versioning).
+const FirstModernVersion = "2026-07-28"
+
+// String returns the word used in logs and metrics.
+func (e Era) String() string {
+	if e == Modern {
+		return "modern"
+	}
+	return "legacy"
+}
+
+// EraOf tells to which era a protocol version belongs. Anything that is not a
+// date is legacy: no modern revision was ever named otherwise.
+func EraOf(version string) Era {
+	if _, err := time.Parse(time.DateOnly, version); err != nil || strings.Compare(version, FirstModernVersion) < 0 {
+		return Legacy
+	}
+	return Modern
+}
