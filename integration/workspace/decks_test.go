@@ -1,0 +1,71 @@
+package workspace
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+func TestCreateDeckRefusesBadTitles(t *testing.T) {
+	s, _ := start(t, Config{})
+	for _, title := range []string{"", " \t ", "two\nlines", "bad \xff byte", strings.Repeat("é", maxTitle+1)} {
+		if d, err := s.store.createDeck(t.Context(), editor, title); err == nil {
+			t.Errorf("title %q made deck %v", title, d)
+		}
+	}
+
+	d, err := s.store.createDeck(t.Context(), editor, " "+strings.Repeat("é", maxTitle)+" ")
+	if err != nil || d.Title != strings.Repeat("é", maxTitle) {
+		t.Errorf("the longest title gave %v, %v", d, err)
+	}
+}
+
+func TestFullWorkspaceRefusesDecks(t *testing.T) {
+	s, _ := start(t, Config{})
+	who := caller{tenant: "initech"}
+	for range maxDecks {
+		if _, err := s.store.createDeck(t.Context(), who, "one of many"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.store.createDeck(t.Context(), who, "one too many"); err == nil {
+		t.Error("a full workspace took another deck")
+	}
+	if _, err := s.store.createDeck(t.Context(), editor, "another tenant's"); err != nil {
+		t.Errorf("one tenant's full workspace refused another's deck: %v", err)
+	}
+}
+
+func TestDecksAsResourcesAndPrompts(t *testing.T) {
+	eachEra(t, editor, func(t *testing.T, _ *Server, c *mcp.ClientSession) {
+		res, err := c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "deck://rocket-skates"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(res.Contents[0].Text, "Acme rocket skates") {
+			t.Errorf("deck is %s", res.Contents[0].Text)
+		}
+
+		prompt, err := c.GetPrompt(t.Context(), &mcp.GetPromptParams{
+			Name: "summarize_deck", Arguments: map[string]string{"deckId": "roadmap"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := prompt.Messages[0].Content.(*mcp.TextContent).Text; !strings.Contains(text, "Acme roadmap") {
+			t.Errorf("prompt is %q", text)
+		}
+
+		for _, id := range []string{"hammock-district", "no-such-deck"} {
+			if _, err := c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "deck://" + id}); err == nil {
+				t.Errorf("deck %s was read", id)
+			}
+			if _, err := c.GetPrompt(t.Context(), &mcp.GetPromptParams{
+				Name: "summarize_deck", Arguments: map[string]string{"deckId": id},
+			}); err == nil {
+				t.Errorf("deck %s was summarized", id)
+			}
+		}
+	})
+}

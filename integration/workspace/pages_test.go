@@ -1,0 +1,73 @@
+package workspace
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+func TestPagesFollowSettings(t *testing.T) {
+	eachEra(t, editor, func(t *testing.T, _ *Server, c *mcp.ClientSession) {
+		home := call[homeResult](t, c, "workspace.home", nil)
+		if len(home.Decks) != 3 || home.Total != 3 || home.Tenant != "acme" {
+			t.Errorf("home shows %+v", home)
+		}
+
+		call[valuesResult](t, c, "settings.update", map[string]any{
+			"set": map[string]any{"showArchived": true, "pageSize": 2},
+		})
+		home = call[homeResult](t, c, "workspace.home", map[string]any{})
+		if len(home.Decks) != 2 || home.Total != 4 {
+			t.Errorf("home shows %d of %d decks, want 2 of 4", len(home.Decks), home.Total)
+		}
+
+		call[deckResult](t, c, "create_deck", map[string]any{"title": "Newest"})
+		tray := call[trayResult](t, c, "workspace.tray", map[string]any{})
+		if len(tray.Recent) != recentDecks || tray.Recent[0].Title != "Newest" {
+			t.Errorf("tray shows %+v", tray.Recent)
+		}
+	})
+}
+
+// Pages run in a frame that may load nothing, so they must carry everything.
+func TestPagesAreSelfContained(t *testing.T) {
+	eachEra(t, editor, func(t *testing.T, _ *Server, c *mcp.ClientSession) {
+		tools, err := c.ListTools(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		pages := 0
+		for _, tool := range tools.Tools {
+			ui, ok := tool.Meta["ui"].(map[string]any)
+			if !ok {
+				continue
+			}
+			pages++
+
+			uri := ui["resourceUri"].(string)
+			res, err := c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri})
+			if err != nil {
+				t.Fatal(err)
+			}
+			content := res.Contents[0]
+			if content.URI != uri || content.MIMEType != "text/html;profile=mcp-app" {
+				t.Errorf("page is %s of type %s", content.URI, content.MIMEType)
+			}
+			for _, part := range []string{"<!doctype html>", `lang="en"`, `"ui/initialize"`, "ui/notifications/initialized", "color-scheme"} {
+				if !strings.Contains(content.Text, part) {
+					t.Errorf("page %s lacks %s", uri, part)
+				}
+			}
+			for _, part := range []string{"src=", "<link", "http:", "https:", "innerHTML"} {
+				if strings.Contains(content.Text, part) {
+					t.Errorf("page %s holds %s", uri, part)
+				}
+			}
+		}
+		if pages != 2 {
+			t.Errorf("%d tools have pages, want 2", pages)
+		}
+	})
+}
