@@ -1,0 +1,136 @@
+// Package openai puts the OpenAI extensions of MCP on messages of a server that
+// knows nothing of them, and checks the messages of one that does.
+//
+// The operator's words are [Declarations]. [Compile] checks them once and gives
+// an [Overlay], which is then applied to raw JSON: one element of a tools/list,
+// one content item of a resources/read, the capabilities of a discover or
+// initialize result. Every edit replaces single members; all other bytes stay
+// as the server wrote them, and applying an Overlay twice gives the same bytes
+// as once.
+//
+// What does not qualify is left undeclared and reported as a [Finding]: a host
+// ignores a wrong declaration without a word, so the word has to come from
+// here. The validators (settings, mentions, forms, file input) return errors
+// instead, because there the message itself is at stake.
+//
+// The package knows no HTTP and no policy. Where an answer depends on the
+// caller, it is handed in as a [Catalog] or a visibility function.
+package openai
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/rawjson"
+)
+
+// Keys of the extensions, as they stand in _meta and in capabilities.
+const (
+	keyUI       = "openai/ui"
+	keySettings = "openai/settings"
+	keyMentions = "openai/mentions"
+)
+
+// Overlay is a checked set of declarations. It is immutable and safe for
+// concurrent use. The overlay of empty declarations adds nothing, but still
+// checks what servers declare themselves, under the default limits.
+type Overlay struct {
+	revision revision
+	plugin   string
+	limits   Limits
+
+	entrypoints  map[string][]entrypoint // by exact tool name
+	display      []displayRule
+	settings     *settingsPair
+	mentions     *Mentions
+	boundHandles []pattern
+	tools        []Tool
+	resources    []Resource
+
+	mirror, fixMIME, fixSchemas, checkForms bool
+
+	requests Requests
+	results  Results
+}
+
+// Compile checks the declarations and makes them ready for use. The error names
+// every mistake at once, each with what to write instead.
+func Compile(d Declarations) (*Overlay, error) {
+	o := &Overlay{
+		plugin: d.Plugin, limits: d.Limits.withDefaults(),
+		tools: slices.Clone(d.Tools), resources: slices.Clone(d.Resources),
+		mirror: d.Mirror, fixMIME: d.RepairMIME, fixSchemas: d.RepairSchemas,
+		requests: d.Requests, results: d.Results,
+	}
+	var errs [10]error
+	o.revision, errs[0] = parseRevision(d.Spec)
+	o.entrypoints, errs[1] = compileEntrypoints(d)
+	o.display, errs[2] = compileDisplay(d.Display)
+	o.settings, errs[3] = compileSettings(d.Settings, o.limits)
+	o.mentions, o.boundHandles, errs[4] = compileMentions(d.Mentions)
+	errs[5] = compileTools(d.Tools)
+	errs[6] = compileResources(d.Resources)
+	errs[7] = d.Requests.check()
+	errs[8] = d.Limits.check()
+	o.checkForms, errs[9] = parseForms(d.Forms)
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// Tool applies the declarations to one element of a tools/list that the caller
+// may see. It is [Page.Tool] on a page of its own: repeated titles across
+// tools, and quick actions that name a hidden tool, need a [Page].
+func (o *Overlay) Tool(tool rawjson.Value) (rawjson.Value, []Finding) {
+	return o.Page(PageOptions{}).Tool(tool)
+}
+
+// PageOptions tells what is known about the list that a [Page] stands for. The
+// zero value knows nothing.
+type PageOptions struct {
+	// Visible reports whether the caller may see and call a tool. nil means
+	// every tool.
+	Visible func(tool string) bool
+
+	// Modern tells that the caller speaks protocol 2026-07-28 or newer.
+	Modern bool
+
+	// Mentions is what the caller was told about mentions.
+	Mentions MentionsState
+}
+
+// Page applies an [Overlay] to the tools of one answer, so that rules between
+// tools can be kept. It is for one goroutine.
+type Page struct {
+	overlay *Overlay
+	options PageOptions
+	titles  map[string]string // folded entrypoint title → the tool that has it
+}
+
+// Page begins a page. For a listing in several pages the rules between tools
+// hold within each page; one Page over the whole catalog sees them all.
+func (o *Overlay) Page(options PageOptions) *Page {
+	return &Page{overlay: o, options: options, titles: make(map[string]string)}
+}
+
+// Tool applies the declarations to one element of a tools/list. Anything that
+// is not a tool comes back unchanged.
+func (p *Page) Tool(tool rawjson.Value) (rawjson.Value, []Finding) {
+	name, ok := tool.Get("name").Text()
+	if !ok {
+		return tool, nil
+	}
+	o := p.overlay
+	var found findings
+	tool = o.declareHints(tool, name, &found)
+	tool = o.declareTool(tool, name, &found)
+	tool = p.declareMentions(tool, name, &found)
+	tool = p.declareEntrypoints(tool, name, &found)
+	tool = o.mirrorTool(tool)
+	o.reviewTool(tool, name, &found)
+	if o.fixSchemas {
+		tool = repairSchemas(tool, name, &found)
+	}
+	return tool, found
+}
