@@ -1,0 +1,160 @@
+package caddymodule
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp"
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/rawjson"
+)
+
+// exchanger sends requests of our own through the same handlers as the
+// caller's. Each is a request of its own, with its own context values and
+// placeholders: handlers write to those, and the caller's request runs beside.
+func (e *exchange) exchanger() mcp.Exchange {
+	// Taken now: the exchange may be over before the last question is asked.
+	template := e.r.Clone(context.WithoutCancel(e.r.Context()))
+	server, _ := e.r.Context().Value(caddyhttp.ServerCtxKey).(*caddyhttp.Server)
+	return func(ctx context.Context, method string, header http.Header, body []byte, id rawjson.Value) (*mcp.Answer, error) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		r := template.Clone(ctx)
+		r.Method, r.Header, r.Trailer = method, header, nil
+		r.Body, r.ContentLength, r.TransferEncoding = http.NoBody, 0, nil
+		if len(body) > 0 {
+			r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		}
+		answer := &answerWriter{header: make(http.Header), limit: catalogBytes, id: id, found: cancel}
+		r = caddyhttp.PrepareRequest(r, caddy.NewReplacer(), answer, server)
+		if err := serveRecovering(e.next, answer, r); err != nil && !answer.complete {
+			return nil, err
+		}
+		return answer.result()
+	}
+}
+
+// serveRecovering runs a handler and turns the abort of a broken connection,
+// which reverse_proxy signals by a panic, into an error.
+func serveRecovering(h caddyhttp.Handler, w http.ResponseWriter, r *http.Request) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			if v != http.ErrAbortHandler { //nolint:errorlint // a panic value, compared as net/http does
+				panic(v)
+			}
+			err = errors.New("the server broke off its answer")
+		}
+	}()
+	return h.ServeHTTP(w, r)
+}
+
+// answerWriter collects one bounded answer.
+type answerWriter struct {
+	header   http.Header
+	status   int
+	body     bytes.Buffer
+	limit    int
+	tooLarge bool
+	id       rawjson.Value // of the message waited for
+	found    func()        // called when it has come
+	complete bool
+	splitter mcp.Splitter
+}
+
+// Header implements http.ResponseWriter.
+func (w *answerWriter) Header() http.Header { return w.header }
+
+// WriteHeader implements http.ResponseWriter.
+func (w *answerWriter) WriteHeader(status int) {
+	if w.status == 0 && status >= 200 {
+		w.status = status
+	}
+}
+
+// Write implements http.ResponseWriter.
+func (w *answerWriter) Write(p []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	if w.body.Len()+len(p) > w.limit {
+		w.tooLarge = true
+		return 0, errors.New("answer too large")
+	}
+	w.body.Write(p)
+	if w.id.Exists() && mcp.IsEventStream(w.header.Get("Content-Type")) {
+		// Some servers keep the stream open behind the answer.
+		err := w.splitter.Write(p, func(event mcp.Event) error {
+			if bytes.Contains(event.Data, w.id) {
+				w.complete = true
+				w.found()
+			}
+			return nil
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	return len(p), nil
+}
+
+// Flush implements http.Flusher.
+func (w *answerWriter) Flush() {}
+
+func (w *answerWriter) result() (*mcp.Answer, error) {
+	switch {
+	case w.tooLarge:
+		return nil, fmt.Errorf("the answer is larger than %d bytes", w.limit)
+	case w.status == 0:
+		return nil, errors.New("no handler answered")
+	case w.header.Get("Content-Encoding") != "" && w.header.Get("Content-Encoding") != "identity":
+		return nil, errors.New("the answer is compressed although that was not asked for")
+	}
+	return &mcp.Answer{Status: w.status, Header: w.header, Body: w.body.Bytes()}, nil
+}
+
+// neutralHeaders do not influence what a server lists, or are accounted for in
+// the key otherwise. Every other header is part of the question.
+var neutralHeaders = map[string]bool{
+	"Accept": true, "Accept-Encoding": true, "Authorization": true, "Cache-Control": true, "Connection": true,
+	"Content-Length": true, "Content-Type": true, "Last-Event-Id": true, "Mcp-Method": true, "Mcp-Name": true,
+	"Pragma": true, "Te": true, "Traceparent": true, "Tracestate": true, "Baggage": true, "User-Agent": true,
+	"X-Request-Id": true,
+}
+
+// catalogKey is a hash of everything that may change what the server lists.
+func (e *exchange) catalogKey(question *mcp.Request) mcp.CatalogKey {
+	h := sha256.New()
+	p := e.principal
+	hashStrings(h, e.r.Host, e.r.URL.RawQuery, p.Issuer, p.Subject, p.Tenant, question.Era.String(), question.Version)
+	hashStrings(h, p.Scopes...)
+	if question.Era == mcp.Modern {
+		meta := question.Params.Get("_meta")
+		hashStrings(h, string(meta.Get("io.modelcontextprotocol/clientCapabilities")), string(meta.Get("io.modelcontextprotocol/clientInfo")))
+	} else {
+		// The session stands for the capabilities it was begun with.
+		hashStrings(h, string(question.Params.Get("capabilities")), string(question.Params.Get("clientInfo")))
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.r.Header)) {
+		if !neutralHeaders[name] && !strings.HasPrefix(name, mcp.HeaderParamPrefix) {
+			hashStrings(h, append([]string{name}, e.r.Header[name]...)...)
+		}
+	}
+	return mcp.CatalogKey(h.Sum(nil))
+}
+
+// hashStrings adds a list so that no other list gives the same bytes.
+func hashStrings(h hash.Hash, list ...string) {
+	fmt.Fprintf(h, "%d:", len(list))
+	for _, s := range list {
+		fmt.Fprintf(h, "%d:%s", len(s), s)
+	}
+}

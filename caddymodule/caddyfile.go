@@ -1,0 +1,180 @@
+package caddymodule
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/caddyserver/caddy/v2/caddyconfig"
+	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
+	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+)
+
+func init() {
+	httpcaddyfile.RegisterDirective("mcp_app", parseDirective)
+	// Inside encode, so that encode compresses what this module wrote and the
+	// module sees plain bytes.
+	httpcaddyfile.RegisterDirectiveOrder("mcp_app", httpcaddyfile.After, "encode")
+}
+
+// parseDirective turns the directive into a route without a matcher: the
+// endpoint and its well-known documents belong together, and the handler itself
+// knows its paths.
+func parseDirective(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error) {
+	m := &Handler{RootMetadata: true}
+	if err := m.UnmarshalCaddyfile(h.Dispenser); err != nil {
+		return nil, err
+	}
+	values := h.NewRoute(nil, m)
+	settleRootMetadata(h, m, values)
+	return values, nil
+}
+
+// settleRootMetadata lets an endpoint answer for the root well-known document
+// only while it is the only one of its site: with two, no client could tell
+// whose document it is (RFC 9728 §3.1).
+func settleRootMetadata(h httpcaddyfile.Helper, m *Handler, values []httpcaddyfile.ConfigValue) {
+	type claim struct {
+		handler *Handler
+		raw     *caddyhttp.Route
+	}
+	const key = "mcp_app.root_metadata"
+	route := values[0].Value.(caddyhttp.Route)
+	previous, taken := h.BlockState[key].(claim)
+	if !taken {
+		h.BlockState[key] = claim{m, &route}
+		return
+	}
+	// Routes are copied by value, but their handlers stay shared, so that the
+	// earlier endpoint of the site can still be corrected.
+	for _, c := range []claim{previous, {m, &route}} {
+		c.handler.RootMetadata = false
+		c.raw.HandlersRaw[0] = caddyconfig.JSONModuleObject(c.handler, "handler", "mcp_app", nil)
+	}
+}
+
+// UnmarshalCaddyfile reads the directive. Syntax:
+//
+//	mcp_app <path> [<upstream>...] {
+//		resource <url>
+//		auth { ... }
+//		tenant { ... }
+//		policy { ... }
+//		openai { ... }
+//		links { ... }
+//		identity { ... }
+//		origins <origin>...
+//		hosts <host>...
+//		limits { ... }
+//		preserve_host
+//	}
+func (m *Handler) UnmarshalCaddyfile(d *caddyfile.Dispenser) error {
+	d.Next()
+	args := d.RemainingArgs()
+	if len(args) == 0 {
+		return d.Err("mcp_app needs the path of its endpoint: mcp_app /mcp [<upstream>...]")
+	}
+	m.Path, m.Upstreams = args[0], args[1:]
+	if !strings.HasPrefix(m.Path, "/") {
+		return d.Errf("the first argument is the endpoint's path, not a matcher: write mcp_app /mcp instead of %q", m.Path)
+	}
+	for _, upstream := range m.Upstreams {
+		if _, err := parseUpstream(upstream); err != nil {
+			return d.Errf("upstream %q: %v", upstream, err)
+		}
+	}
+	return block(d, map[string]subdirective{
+		"resource":      scalar(&m.Resource),
+		"auth":          m.parseAuth,
+		"tenant":        m.parseTenant,
+		"policy":        m.parsePolicy,
+		"openai":        m.parseOpenAI,
+		"links":         m.parseLinks,
+		"identity":      m.parseIdentity,
+		"origins":       list(&m.Origins),
+		"hosts":         list(&m.Hosts),
+		"limits":        m.parseLimits,
+		"preserve_host": flag(&m.PreserveHost),
+	})
+}
+
+// subdirective reads one line, with the dispenser on its first word.
+type subdirective func(d *caddyfile.Dispenser) error
+
+// block reads the lines of the block that is open, each by its first word.
+func block(d *caddyfile.Dispenser, known map[string]subdirective) error {
+	for nesting := d.Nesting(); d.NextBlock(nesting); {
+		word := d.Val()
+		parse, ok := known[word]
+		if !ok {
+			return d.Errf("unrecognized subdirective %q, expected one of: %s", word, strings.Join(sortedKeys(known), ", "))
+		}
+		if err := parse(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func sortedKeys(m map[string]subdirective) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// scalar reads exactly one argument, once.
+func scalar(into *string) subdirective {
+	return func(d *caddyfile.Dispenser) error {
+		word := d.Val()
+		if *into != "" {
+			return d.Errf("%s already specified: %s", word, *into)
+		}
+		if !d.AllArgs(into) {
+			return d.Errf("%s takes exactly one argument", word)
+		}
+		return nil
+	}
+}
+
+// oneOf reads exactly one argument out of a few words, once.
+func oneOf(into *string, words ...string) subdirective {
+	return func(d *caddyfile.Dispenser) error {
+		if err := scalar(into)(d); err != nil {
+			return err
+		}
+		if !slices.Contains(words, *into) {
+			return d.Errf("expected one of %s, got %q", strings.Join(words, ", "), *into)
+		}
+		return nil
+	}
+}
+
+// list reads one or more arguments; repeated lines append.
+func list(into *[]string) subdirective {
+	return func(d *caddyfile.Dispenser) error {
+		word, args := d.Val(), d.RemainingArgs()
+		if len(args) == 0 {
+			return d.Errf("%s takes at least one argument", word)
+		}
+		*into = append(*into, args...)
+		return nil
+	}
+}
+
+// flag reads a bare word.
+func flag(into *bool) subdirective {
+	return func(d *caddyfile.Dispenser) error {
+		word := d.Val()
+		if d.NextArg() {
+			return d.Errf("%s stands alone, without %q", word, d.Val())
+		}
+		*into = true
+		return nil
+	}
+}
+
+// Interface guards
+var _ caddyfile.Unmarshaler = (*Handler)(nil)

@@ -1,0 +1,315 @@
+package caddymodule
+
+import (
+	"strconv"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
+	"github.com/dustin/go-humanize"
+
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/openai"
+	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
+	"github.com/caddy-mcp-app/caddy-mcp-app/policy/token"
+)
+
+// parseAuth reads:
+//
+//	auth {
+//		mode strict | none [public]
+//		issuer <url> {
+//			jwks_url   <url>
+//			algorithms <alg>...
+//			token_type at+jwt | jwt | any
+//		}
+//		audience <value>...
+//		scopes   <scope>...
+//		leeway   <duration>
+//	}
+func (m *Handler) parseAuth(d *caddyfile.Dispenser) error {
+	if err := opens(d, m.Auth != nil); err != nil {
+		return err
+	}
+	m.Auth = &Auth{}
+	return block(d, map[string]subdirective{
+		"mode":     m.Auth.parseMode,
+		"issuer":   m.Auth.parseIssuer,
+		"audience": list(&m.Auth.Audiences),
+		"scopes":   list(&m.Auth.Scopes),
+		"leeway":   duration(&m.Auth.Leeway),
+	})
+}
+
+func (a *Auth) parseMode(d *caddyfile.Dispenser) error {
+	args := d.RemainingArgs()
+	switch {
+	case a.Mode != "":
+		return d.Errf("mode already specified: %s", a.Mode)
+	case len(args) == 1 && (args[0] == modeStrict || args[0] == modeNone):
+		a.Mode = args[0]
+	case len(args) == 2 && args[0] == modeNone && args[1] == "public":
+		a.Mode, a.Public = modeNone, true
+	default:
+		return d.Err("expected: mode strict, mode none, or mode none public")
+	}
+	return nil
+}
+
+func (a *Auth) parseIssuer(d *caddyfile.Dispenser) error {
+	issuer := &Issuer{}
+	if !d.Args(&issuer.Issuer) || d.NextArg() {
+		return d.Err("issuer takes exactly one URL; its details go into a block")
+	}
+	a.Issuers = append(a.Issuers, issuer)
+	return block(d, map[string]subdirective{
+		"jwks_url": scalar(&issuer.JWKSURL),
+		"algorithms": func(d *caddyfile.Dispenser) error {
+			if err := list(&issuer.Algorithms)(d); err != nil {
+				return err
+			}
+			for _, name := range issuer.Algorithms {
+				if _, err := token.ParseAlgorithm(name); err != nil {
+					return d.WrapErr(err)
+				}
+			}
+			return nil
+		},
+		"token_type": oneOf(&issuer.TokenType, "at+jwt", "jwt", "any"),
+	})
+}
+
+// parseTenant reads:
+//
+//	tenant {
+//		claim   <path>
+//		require <literal or placeholder>
+//		allow   <tenant>...
+//	}
+func (m *Handler) parseTenant(d *caddyfile.Dispenser) error {
+	if err := opens(d, m.Tenant != nil); err != nil {
+		return err
+	}
+	m.Tenant = &Tenant{}
+	return block(d, map[string]subdirective{
+		"claim":   scalar(&m.Tenant.Claim),
+		"require": scalar(&m.Tenant.Require),
+		"allow":   list(&m.Tenant.Allow),
+	})
+}
+
+// parsePolicy reads:
+//
+//	policy {
+//		default deny | allow
+//		tool | prompt | resource | template <pattern> {
+//			deny
+//			scopes  <scope>...
+//			tenants <tenant>...
+//			on_missing_scope hide | challenge
+//		}
+//	}
+func (m *Handler) parsePolicy(d *caddyfile.Dispenser) error {
+	if err := opens(d, m.Policy != nil); err != nil {
+		return err
+	}
+	m.Policy = &policy.Config{}
+	known := map[string]subdirective{"default": oneOf(&m.Policy.Default, policy.Deny, policy.Allow)}
+	for _, kind := range []policy.Kind{policy.Tool, policy.Prompt, policy.Resource, policy.Template} {
+		known[string(kind)] = m.parseRule
+	}
+	return block(d, known)
+}
+
+func (m *Handler) parseRule(d *caddyfile.Dispenser) error {
+	rule := policy.Rule{Kind: policy.Kind(d.Val())}
+	if !d.Args(&rule.Pattern) || d.NextArg() {
+		return d.Errf("%s takes exactly one name or pattern; conditions go into a block", rule.Kind)
+	}
+	err := block(d, map[string]subdirective{
+		"deny":             flag(&rule.Deny),
+		"scopes":           list(&rule.Scopes),
+		"tenants":          list(&rule.Tenants),
+		"on_missing_scope": oneOf(&rule.OnMissingScope, policy.Hide, policy.Challenge),
+	})
+	if err != nil {
+		return err
+	}
+	m.Policy.Rules = append(m.Policy.Rules, rule)
+	// Checked here and not only at load, where the line would be lost.
+	if _, err := policy.Compile(*m.Policy); err != nil {
+		return d.WrapErr(err)
+	}
+	return nil
+}
+
+// parseOpenAI reads:
+//
+//	openai {
+//		entrypoint <tool> global | thread
+//		display    <ui:// pattern> [inline] [fullscreen] {
+//			prefer inline | fullscreen
+//		}
+//		settings   <read tool> <update tool>
+//	}
+func (m *Handler) parseOpenAI(d *caddyfile.Dispenser) error {
+	if err := opens(d, m.OpenAI != nil); err != nil {
+		return err
+	}
+	m.OpenAI = &openai.Declarations{}
+	checked := func(parse subdirective) subdirective {
+		return func(d *caddyfile.Dispenser) error {
+			if err := parse(d); err != nil {
+				return err
+			}
+			if _, err := openai.Compile(*m.OpenAI); err != nil {
+				return d.WrapErr(err)
+			}
+			return nil
+		}
+	}
+	return block(d, map[string]subdirective{
+		"entrypoint": checked(m.parseEntrypoint),
+		"display":    checked(m.parseDisplay),
+		"settings":   checked(m.parseSettings),
+	})
+}
+
+func (m *Handler) parseEntrypoint(d *caddyfile.Dispenser) error {
+	var e openai.Entrypoint
+	if !d.AllArgs(&e.Tool, &e.Type) {
+		return d.Err("expected: entrypoint <tool> global, or entrypoint <tool> thread")
+	}
+	m.OpenAI.Entrypoints = append(m.OpenAI.Entrypoints, e)
+	return nil
+}
+
+func (m *Handler) parseDisplay(d *caddyfile.Dispenser) error {
+	args := d.RemainingArgs()
+	if len(args) == 0 {
+		return d.Err("expected: display <ui:// pattern> [inline] [fullscreen]")
+	}
+	display := openai.Display{URI: args[0], Available: args[1:]}
+	if err := block(d, map[string]subdirective{"prefer": scalar(&display.Prefer)}); err != nil {
+		return err
+	}
+	m.OpenAI.Display = append(m.OpenAI.Display, display)
+	return nil
+}
+
+func (m *Handler) parseSettings(d *caddyfile.Dispenser) error {
+	if m.OpenAI.Settings != nil {
+		return d.Err("settings already specified")
+	}
+	m.OpenAI.Settings = &openai.Settings{}
+	if !d.AllArgs(&m.OpenAI.Settings.ReadTool, &m.OpenAI.Settings.UpdateTool) {
+		return d.Err("expected: settings <read tool> <update tool>")
+	}
+	return nil
+}
+
+// parseLinks reads:
+//
+//	links {
+//		navigate <tool>
+//	}
+func (m *Handler) parseLinks(d *caddyfile.Dispenser) error {
+	if err := opens(d, m.Links != nil); err != nil {
+		return err
+	}
+	m.Links = &Links{}
+	return block(d, map[string]subdirective{"navigate": scalar(&m.Links.Navigate)})
+}
+
+// parseIdentity reads:
+//
+//	identity {
+//		headers <prefix>
+//	}
+func (m *Handler) parseIdentity(d *caddyfile.Dispenser) error {
+	if err := opens(d, m.Identity != nil); err != nil {
+		return err
+	}
+	m.Identity = &Identity{}
+	return block(d, map[string]subdirective{"headers": scalar(&m.Identity.Headers)})
+}
+
+// parseLimits reads:
+//
+//	limits {
+//		request_body <size>
+//		message      <size>
+//		event        <size>
+//		tools        <number>
+//		depth        <number>
+//		list_ttl     <duration>
+//	}
+func (m *Handler) parseLimits(d *caddyfile.Dispenser) error {
+	if err := opens(d, m.Limits != nil); err != nil {
+		return err
+	}
+	m.Limits = &Limits{}
+	return block(d, map[string]subdirective{
+		"request_body": size(&m.Limits.RequestBody),
+		"message":      size(&m.Limits.Message),
+		"event":        size(&m.Limits.Event),
+		"tools":        number(&m.Limits.Tools),
+		"depth":        number(&m.Limits.Depth),
+		"list_ttl":     duration(&m.Limits.ListTTL),
+	})
+}
+
+// opens checks the head of a block that may appear once and takes no arguments.
+func opens(d *caddyfile.Dispenser, again bool) error {
+	word := d.Val()
+	if d.NextArg() {
+		return d.Errf("%s takes no arguments, only a block", word)
+	}
+	if again {
+		return d.Errf("%s already specified", word)
+	}
+	return nil
+}
+
+func duration(into **caddy.Duration) subdirective {
+	return func(d *caddyfile.Dispenser) error {
+		var text string
+		if err := scalar(&text)(d); err != nil {
+			return err
+		}
+		value, err := caddy.ParseDuration(text)
+		if err != nil || value < 0 {
+			return d.Errf("expected a duration such as 30s, got %q", text)
+		}
+		*into = (*caddy.Duration)(&value)
+		return nil
+	}
+}
+
+func size(into *int64) subdirective {
+	return func(d *caddyfile.Dispenser) error {
+		var text string
+		if err := scalar(&text)(d); err != nil {
+			return err
+		}
+		value, err := humanize.ParseBytes(text)
+		if err != nil || value == 0 || value > 1<<40 {
+			return d.Errf("expected a size such as 4MiB, got %q", text)
+		}
+		*into = int64(value)
+		return nil
+	}
+}
+
+func number(into *int) subdirective {
+	return func(d *caddyfile.Dispenser) error {
+		var text string
+		if err := scalar(&text)(d); err != nil {
+			return err
+		}
+		value, err := strconv.Atoi(text)
+		if err != nil || value < 1 {
+			return d.Errf("expected a positive number, got %q", text)
+		}
+		*into = value
+		return nil
+	}
+}

@@ -1,0 +1,88 @@
+package caddymodule
+
+import (
+	"github.com/caddyserver/caddy/v2"
+)
+
+// Auth says whose tokens are accepted.
+type Auth struct {
+	// Mode is "strict" (the default: every message needs a token) or "none" (no
+	// tokens at all; see Public).
+	Mode string `json:"mode,omitempty"`
+	// Public lets mode none answer connections from public addresses. Without
+	// it only loopback and private addresses are served, as a guard against
+	// mistakes; it is not a security boundary.
+	Public bool `json:"public,omitempty"`
+	// Issuers are the authorization servers whose tokens are accepted. At least
+	// one in mode strict.
+	Issuers []*Issuer `json:"issuers,omitempty"`
+	// Audiences are the values one of which a token's `aud` must contain.
+	// Default: the resource. May hold the placeholder of tenant.require.
+	Audiences []string `json:"audiences,omitempty"`
+	// Scopes every token must carry. Default: none.
+	Scopes []string `json:"scopes,omitempty"`
+	// Leeway is the clock difference tolerated for exp, nbf and iat. Default: 30s.
+	Leeway *caddy.Duration `json:"leeway,omitempty"`
+}
+
+// Issuer is one authorization server.
+type Issuer struct {
+	// Issuer is the exact value of the `iss` claim, an https URL. Plain http is
+	// accepted for loopback addresses only.
+	Issuer string `json:"issuer"`
+	// JWKSURL is where the signing keys are. Default: found through the issuer's
+	// metadata (RFC 8414, then OpenID Connect Discovery).
+	JWKSURL string `json:"jwks_url,omitempty"`
+	// Algorithms accepted for signatures. Default: RS256, ES256, EdDSA, PS256.
+	Algorithms []string `json:"algorithms,omitempty"`
+	// TokenType is the `typ` a token must have: "at+jwt" (RFC 9068, the default),
+	// "jwt" for issuers that do not follow it, or "any".
+	TokenType string `json:"token_type,omitempty"`
+}
+
+// Tenant binds every caller to one tenant.
+type Tenant struct {
+	// Claim names the tenant or tenants of the caller; a dotted path enters
+	// objects. The value is a string or an array of strings.
+	Claim string `json:"claim"`
+	// Require is the tenant that this route stands for: a literal, or a
+	// placeholder such as {http.request.host.labels.2}. Callers of other tenants
+	// get 403, and so does everybody where it comes out empty. Without it
+	// callers act for the one tenant of their token.
+	Require string `json:"require,omitempty"`
+	// Allow lists the tenants served. Default: all.
+	Allow []string `json:"allow,omitempty"`
+}
+
+// Links are the deep links into the app.
+type Links struct {
+	// Navigate is the tool that takes {"url": "/…"}. Its argument must be an
+	// app-relative URL without traversal; anything else never reaches the
+	// server.
+	Navigate string `json:"navigate,omitempty"`
+}
+
+// Identity is what the server is told about the caller.
+type Identity struct {
+	// Headers is the prefix of the headers Issuer, Subject, Tenant and Scopes.
+	// Whatever a client sends under the prefix is removed first. Default:
+	// X-Mcp-App-.
+	Headers string `json:"headers,omitempty"`
+}
+
+// Limits bound what one message may cost. Zero means the default.
+type Limits struct {
+	// RequestBody in bytes. Default: 4 MiB. Answer: 413.
+	RequestBody int64 `json:"request_body,omitempty"`
+	// Message is the size of one answer in bytes. Default: 16 MiB. Answer: a
+	// JSON-RPC error.
+	Message int64 `json:"message,omitempty"`
+	// Event is the size of one server-sent event in bytes. Default: 4 MiB.
+	Event int64 `json:"event,omitempty"`
+	// Tools in one catalog. Default: 2000.
+	Tools int `json:"tools,omitempty"`
+	// Depth of JSON nesting. Default: 64.
+	Depth int `json:"depth,omitempty"`
+	// ListTTL caps how long clients may keep lists. Default: 60s.
+	ListTTL *caddy.Duration `json:"list_ttl,omitempty"`
+}

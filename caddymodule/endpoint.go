@@ -1,0 +1,193 @@
+package caddymodule
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"go.uber.org/zap"
+
+	"github.com/caddy-mcp-app/caddy-mcp-app/links"
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp"
+	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
+)
+
+// exchange is one request to the endpoint on its way through the module.
+type exchange struct {
+	*Handler
+	r         *http.Request // with the client's own identity headers removed
+	next      caddyhttp.Handler
+	principal *policy.Principal
+	message   *mcp.Request // nil for GET and DELETE
+	decoy     *mcp.Decoy   // set if the message asks for something hidden
+	view      *view
+}
+
+// serveEndpoint walks the steps of a request in their order: boundary,
+// authentication, strict reading, decision, transformation, upstream.
+func (m *Handler) serveEndpoint(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
+	if refused := m.checkBoundary(r); refused != nil {
+		m.deny(r, refused.reason)
+		writeRefusal(w, refused)
+		return nil
+	}
+	cors := m.corsHeaders(r)
+	for name, values := range cors {
+		w.Header()[name] = append(w.Header()[name], values...)
+	}
+	if r.Method == http.MethodOptions {
+		m.servePreflight(w, r)
+		return nil
+	}
+	m.identity.strip(r)
+	principal := m.authenticate(w, r)
+	if principal == nil {
+		return nil
+	}
+	e := &exchange{Handler: m, r: r, next: next, principal: principal}
+	if m.proxy != nil {
+		e.next = caddyhttp.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
+			return m.proxy.ServeHTTP(w, r, next)
+		})
+	}
+	e.view = newView(e)
+	if r.Method == http.MethodPost {
+		if err := e.read(w); err != nil {
+			e.refuse(w, err)
+			return nil
+		}
+		if done := e.decide(w); done {
+			return nil
+		}
+	}
+	e.prepareUpstream()
+	return e.forward(w, cors)
+}
+
+// read reads the body and the message in it. Errors are *mcp.Error.
+func (e *exchange) read(w http.ResponseWriter) error {
+	h := e.r.Header
+	if encoding := h.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
+		return &mcp.Error{Status: http.StatusUnsupportedMediaType, Code: mcp.CodeInvalidRequest, Message: "Content-Encoding is not supported"}
+	}
+	if !mcp.IsJSON(h.Get("Content-Type")) || len(h.Values("Content-Type")) != 1 {
+		return &mcp.Error{Status: http.StatusUnsupportedMediaType, Code: mcp.CodeInvalidRequest, Message: "Content-Type must be application/json"}
+	}
+	// Read to the end, also of a refused body: HTTP/1.1 keep-alive depends on it.
+	body, err := io.ReadAll(http.MaxBytesReader(w, e.r.Body, e.limits.requestBody))
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		return &mcp.Error{
+			Status: http.StatusRequestEntityTooLarge, Code: mcp.CodeInvalidRequest,
+			Message: "the request body is larger than " + strconv.FormatInt(tooLarge.Limit, 10) + " bytes",
+		}
+	}
+	if err != nil {
+		return &mcp.Error{Status: http.StatusBadRequest, Code: mcp.CodeParseError, Message: "the request body could not be read"}
+	}
+	e.message, err = mcp.ReadRequest(h, body, e.limits.depth)
+	if err != nil {
+		return err
+	}
+	repl := replacerOf(e.r)
+	repl.Set("http.mcp_app.method", e.message.Method)
+	repl.Set("http.mcp_app.era", e.message.Era.String())
+	logField(e.r, zap.String("mcp_method", e.message.Method))
+	if e.message.Name != "" {
+		logField(e.r, zap.String("mcp_name", e.message.Name))
+	}
+	return nil
+}
+
+// decide asks the policy about the message, and reports whether the answer has
+// been written.
+func (e *exchange) decide(w http.ResponseWriter) (done bool) {
+	msg := e.message
+	if msg.Kind != mcp.Response && !mcp.Known(msg.Era, msg.Method) {
+		if msg.Kind == mcp.Notification {
+			e.refuse(w, &mcp.Error{Status: http.StatusBadRequest, Code: mcp.CodeMethodNotFound, Message: "Method not found"})
+		} else {
+			e.refuse(w, mcp.MethodNotFound(msg))
+		}
+		return true
+	}
+	decision, about := e.view.decide(msg)
+	logField(e.r, zap.String("mcp_decision", decision.Verdict.String()))
+	switch {
+	case !about || decision.Verdict == policy.Allowed:
+	case decision.Verdict == policy.StepUp:
+		e.denyCall(decision)
+		found, _ := e.routeFor(e.r)
+		e.stepUp(w, found, policy.Union(e.Auth.Scopes, decision.Scopes))
+		return true
+	default:
+		e.denyCall(decision)
+		e.decoy = mcp.NewDecoy(msg)
+		return false
+	}
+	if err := e.checkNavigate(); err != nil {
+		e.refuse(w, err)
+		return true
+	}
+	return false
+}
+
+// denyCall logs a decision against the caller with everything an operator needs
+// to review it.
+func (e *exchange) denyCall(d policy.Decision) {
+	e.deny(e.r, d.Reason, zap.String("decision", d.Verdict.String()), zap.String("rule", d.Rule),
+		zap.String("mcp_method", e.message.Method), zap.String("mcp_name", e.message.Name),
+		zap.String("subject", e.principal.Subject), zap.String("tenant", e.principal.Tenant))
+}
+
+// checkNavigate holds the argument of the navigate tool to the rules of deep
+// links before the server sees it.
+func (e *exchange) checkNavigate() error {
+	msg := e.message
+	if e.Links.Navigate == "" || msg.Method != "tools/call" || msg.Name != e.Links.Navigate {
+		return nil
+	}
+	if _, err := links.NavigateArguments(msg.Params.Get("arguments")); err != nil {
+		return mcp.InvalidParams(msg, err.Error())
+	}
+	return nil
+}
+
+// refuse answers with a JSON-RPC error.
+func (e *exchange) refuse(w http.ResponseWriter, err error) {
+	var refused *mcp.Error
+	if !errors.As(err, &refused) {
+		refused = &mcp.Error{Status: http.StatusInternalServerError, Code: mcp.CodeInternalError, Message: "internal error"}
+	}
+	e.deny(e.r, refused.Message)
+	writeError(w, refused)
+}
+
+// prepareUpstream makes the request what the server shall see: under the
+// configured path, from the verified caller, without anything of the token.
+func (e *exchange) prepareUpstream() {
+	r := e.r
+	r.URL.Path, r.URL.RawPath = e.Path, ""
+	r.Header.Del("Authorization")
+	// Bytes that shall be looked at must not arrive compressed.
+	r.Header.Set("Accept-Encoding", "identity")
+	e.identity.set(r.Header, e.principal)
+	if e.message == nil {
+		return
+	}
+	body := e.message.Body
+	if e.decoy != nil {
+		body = e.decoy.Body
+	}
+	mcp.AlignHeaders(r.Header, e.message, e.decoy)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	r.ContentLength = int64(len(body))
+	r.TransferEncoding = nil
+	r.Header.Set("Content-Length", strconv.Itoa(len(body)))
+	for _, name := range []string{"Expect", "Digest", "Content-Digest", "Repr-Digest", "Content-Md5", "Content-Encoding"} {
+		r.Header.Del(name)
+	}
+}

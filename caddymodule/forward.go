@@ -1,0 +1,55 @@
+package caddymodule
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"go.uber.org/zap"
+
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp"
+)
+
+// forward sends the request on and the answer back, rewritten.
+func (e *exchange) forward(w http.ResponseWriter, cors http.Header) (err error) {
+	e.prefetch()
+	rw := newResponseWriter(w, e, cors)
+	defer func() {
+		// reverse_proxy aborts this way when its copy loop meets an error. If
+		// the error was ours and the client has its answer, nothing is broken.
+		if v := recover(); v != nil {
+			if v != http.ErrAbortHandler || !rw.ended { //nolint:errorlint // a panic value, compared as net/http does
+				panic(v)
+			}
+			err = nil
+		}
+	}()
+	err = e.next.ServeHTTP(rw, e.r)
+	switch {
+	case rw.ended:
+		return nil
+	case err != nil && !rw.wroteHeader:
+		return e.upstreamFailed(w, err)
+	case err != nil:
+		return err
+	default:
+		return rw.finish()
+	}
+}
+
+// upstreamFailed answers for a server that could not be reached. The client gets
+// a JSON-RPC error, since a bare 502 would look to it like a server of another
+// era; the reason is for the log.
+func (e *exchange) upstreamFailed(w http.ResponseWriter, err error) error {
+	status := http.StatusBadGateway
+	var handler caddyhttp.HandlerError
+	if errors.As(err, &handler) && handler.StatusCode != 0 {
+		status = handler.StatusCode
+	}
+	if e.r.Context().Err() != nil {
+		return err // the client has gone; nobody to answer
+	}
+	e.logger.Error("server did not answer", zap.Int("status", status), zap.Error(err))
+	writeError(w, &mcp.Error{Status: status, Code: mcp.CodeInternalError, Message: http.StatusText(status), ID: e.requestID()})
+	return nil
+}

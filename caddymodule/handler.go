@@ -1,0 +1,139 @@
+// Package caddymodule is the Caddy module http.handlers.mcp_app: a gateway that
+// stands in front of an unchanged MCP server and makes it a tenant-safe ChatGPT
+// plugin.
+//
+// The package holds configuration, HTTP and wiring. What may be seen is decided
+// in package policy, how messages are read and rewritten in package mcp, what
+// ChatGPT expects in package mcp/openai.
+package caddymodule
+
+import (
+	"net/http"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"go.uber.org/zap"
+
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp"
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/openai"
+	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
+	"github.com/caddy-mcp-app/caddy-mcp-app/policy/token"
+)
+
+func init() { caddy.RegisterModule(Handler{}) }
+
+// Handler protects one MCP endpoint and adds what ChatGPT needs to it. It
+// answers for the endpoint's path and its OAuth metadata documents; every other
+// request goes on to the next handler untouched.
+//
+// It sets these placeholders, from verified token claims only:
+//
+// Placeholder | Description
+// ------------|------------
+// `{http.auth.user.id}` | The subject of the token
+// `{http.mcp_app.issuer}` | The issuer of the token
+// `{http.mcp_app.subject}` | The subject of the token
+// `{http.mcp_app.tenant}` | The tenant the caller acts for
+// `{http.mcp_app.method}` | The JSON-RPC method
+// `{http.mcp_app.era}` | `legacy` or `modern`
+type Handler struct {
+	// Path of the endpoint, beginning with a slash. Other spellings of it
+	// (//mcp, /MCP, /mcp/, /%6dcp, /mcp;x) are served as the endpoint, so that
+	// none of them reaches the next handler unchecked.
+	Path string `json:"path"`
+
+	// Upstreams are addresses of the MCP server: host:port, :port,
+	// http://host:port, https://host:port or unix//path. Without any, requests
+	// go on to the next handler, usually a reverse_proxy.
+	Upstreams []string `json:"upstreams,omitempty"`
+
+	// PreserveHost passes the client's Host header and Origin to the upstreams.
+	// By default Host is the upstream's own address and Origin is removed, since
+	// both have been checked here and MCP servers on loopback refuse foreign
+	// hosts.
+	PreserveHost bool `json:"preserve_host,omitempty"`
+
+	// Resource is the endpoint's public URL, exactly as users enter it (RFC
+	// 8707). It may hold the placeholder of tenant.require. Required unless
+	// auth.mode is none.
+	Resource string `json:"resource,omitempty"`
+
+	// RootMetadata also serves the OAuth metadata document at the root
+	// well-known path. Set by the Caddyfile adapter where the endpoint is the
+	// only one of its site.
+	RootMetadata bool `json:"root_metadata,omitempty"`
+
+	// Auth says whose tokens are accepted.
+	Auth *Auth `json:"auth,omitempty"`
+
+	// Tenant binds every caller to one tenant. Default: no tenants.
+	Tenant *Tenant `json:"tenant,omitempty"`
+
+	// Policy says which tools, prompts and resources may be seen and used.
+	Policy *policy.Config `json:"policy,omitempty"`
+
+	// OpenAI declares what the server means to ChatGPT.
+	OpenAI *openai.Declarations `json:"openai,omitempty"`
+
+	// Links are the deep links into the app.
+	Links *Links `json:"links,omitempty"`
+
+	// Identity is what the server is told about the caller.
+	Identity *Identity `json:"identity,omitempty"`
+
+	// Origins are the browser origins that may use the endpoint, besides the
+	// resource's own. Requests without an Origin pass unless the browser marks
+	// them as cross-site.
+	Origins []string `json:"origins,omitempty"`
+
+	// Hosts, if set, are the only Host values accepted. Default: the site's
+	// address decides.
+	Hosts []string `json:"hosts,omitempty"`
+
+	// Limits bound what one message may cost.
+	Limits *Limits `json:"limits,omitempty"`
+
+	logger        *zap.Logger
+	rules         *policy.Policy
+	tenancy       policy.Tenancy
+	overlay       *openai.Overlay
+	verifier      *token.Verifier // nil in mode none
+	release       []func()        // gives back what Provision took from pools
+	proxy         caddyhttp.MiddlewareHandler
+	catalogs      *mcp.CatalogCache
+	routes        []route
+	metadataPaths []string
+	origins       originSet
+	limits        effectiveLimits
+	identity      identityHeaders
+	warned        *onceSet
+}
+
+// CaddyModule returns the Caddy module information.
+func (Handler) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{
+		ID:  "http.handlers.mcp_app",
+		New: func() caddy.Module { return new(Handler) },
+	}
+}
+
+// ServeHTTP sends each request to the part of the endpoint it is for.
+func (m *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
+	switch m.locate(r.URL) {
+	case atEndpoint:
+		return m.serveEndpoint(w, r, next)
+	case atMetadata:
+		return m.serveMetadata(w, r)
+	default:
+		return next.ServeHTTP(w, r)
+	}
+}
+
+// Interface guards
+var (
+	_ caddy.Module                = (*Handler)(nil)
+	_ caddy.Provisioner           = (*Handler)(nil)
+	_ caddy.Validator             = (*Handler)(nil)
+	_ caddy.CleanerUpper          = (*Handler)(nil)
+	_ caddyhttp.MiddlewareHandler = (*Handler)(nil)
+)

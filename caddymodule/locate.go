@@ -1,0 +1,63 @@
+package caddymodule
+
+import (
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+)
+
+// place is what a request path means to this endpoint.
+type place int
+
+const (
+	elsewhere place = iota
+	atEndpoint
+	atMetadata
+)
+
+const wellKnown = "/.well-known/oauth-protected-resource"
+
+// locate tells what a URL is about. The documents have fixed addresses (RFC
+// 9728 §3) and are matched exactly; the endpoint is also recognised in
+// disguise.
+func (m *Handler) locate(u *url.URL) place {
+	switch {
+	case samePath(u, m.Path):
+		return atEndpoint
+	case slices.Contains(m.metadataPaths, u.EscapedPath()):
+		return atMetadata
+	default:
+		return elsewhere
+	}
+}
+
+// samePath reports whether some server would take u's path for want. Upstreams
+// and file servers differ in how they clean paths; whatever one of them might
+// read as the endpoint must go through the checks.
+func samePath(u *url.URL, want string) bool {
+	if u.Path == want {
+		return true
+	}
+	want = canonicalPath(want)
+	return canonicalPath(u.EscapedPath()) == want || canonicalPath(u.Path) == want
+}
+
+// canonicalPath undoes every disguise: percent-encoding until nothing changes,
+// path parameters, backslashes, dot segments, repeated and final slashes, case.
+func canonicalPath(p string) string {
+	// Each round shortens the path, so that this ends.
+	for {
+		decoded, err := url.PathUnescape(p)
+		if err != nil || decoded == p {
+			break
+		}
+		p = decoded
+	}
+	p = strings.ReplaceAll(p, `\`, "/")
+	segments := strings.Split(p, "/")
+	for i, segment := range segments {
+		segments[i], _, _ = strings.Cut(segment, ";")
+	}
+	return strings.ToLower(path.Clean("/" + strings.Join(segments, "/")))
+}

@@ -1,0 +1,211 @@
+package caddymodule
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp"
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/openai"
+	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
+	"github.com/caddy-mcp-app/caddy-mcp-app/policy/token"
+)
+
+// effectiveLimits are the limits with their defaults filled in.
+type effectiveLimits struct {
+	requestBody, message, event int64
+	tools, depth                int
+	listTTL                     time.Duration
+}
+
+// How long a catalog may be kept as a fact, and how long asking for it may
+// delay an answer.
+const (
+	catalogTTL      = 5 * time.Minute
+	catalogTimeout  = 5 * time.Second
+	catalogCapacity = 1024
+	catalogBytes    = 12 << 20
+)
+
+// Provision compiles the configuration. It does no network I/O: an outage of
+// the issuer must keep neither Caddy from starting nor a config from validating.
+func (m *Handler) Provision(ctx caddy.Context) error {
+	m.logger = ctx.Logger()
+	m.warned = &onceSet{seen: make(map[string]bool)}
+	m.catalogs = mcp.NewCatalogCache(catalogCapacity, catalogTTL, catalogTimeout)
+	m.fillDefaults()
+	if err := m.check(); err != nil {
+		return err
+	}
+	var err error
+	if m.rules, err = policy.Compile(*m.Policy); err != nil {
+		return fmt.Errorf("policy: %w", err)
+	}
+	if m.overlay, err = openai.Compile(*m.OpenAI); err != nil {
+		return fmt.Errorf("openai: %w", err)
+	}
+	if m.authenticates() {
+		if err := m.provisionAuth(); err != nil {
+			return fmt.Errorf("auth: %w", err)
+		}
+	}
+	if len(m.Upstreams) > 0 {
+		if m.proxy, err = m.buildProxy(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Cleanup gives back what Provision took. It is called after a failed
+// Provision as well.
+func (m *Handler) Cleanup() error {
+	for _, release := range m.release {
+		release()
+	}
+	m.release = nil
+	return nil
+}
+
+// fillDefaults makes every block present, so that nothing later has to ask.
+func (m *Handler) fillDefaults() {
+	m.Auth = cmp.Or(m.Auth, &Auth{})
+	m.Auth.Mode = cmp.Or(m.Auth.Mode, modeStrict)
+	m.Policy = cmp.Or(m.Policy, &policy.Config{})
+	m.OpenAI = cmp.Or(m.OpenAI, &openai.Declarations{})
+	m.Links = cmp.Or(m.Links, &Links{})
+	if m.Tenant != nil {
+		m.tenancy = policy.Tenancy{Claim: m.Tenant.Claim, Allow: m.Tenant.Allow}
+	}
+	prefix := defaultIdentityPrefix
+	if m.Identity != nil {
+		prefix = cmp.Or(m.Identity.Headers, prefix)
+	}
+	m.identity = newIdentityHeaders(prefix)
+	limits := *cmp.Or(m.Limits, &Limits{})
+	m.limits = effectiveLimits{
+		requestBody: cmp.Or(limits.RequestBody, 4<<20),
+		message:     cmp.Or(limits.Message, 16<<20),
+		event:       cmp.Or(limits.Event, 4<<20),
+		tools:       cmp.Or(limits.Tools, mcp.DefaultMaxTools),
+		depth:       cmp.Or(limits.Depth, mcp.DefaultDepth),
+		listTTL:     time.Minute,
+	}
+	if limits.ListTTL != nil {
+		m.limits.listTTL = time.Duration(*limits.ListTTL)
+	}
+}
+
+// check refuses what would be insecure or useless, each with what to write
+// instead.
+func (m *Handler) check() error {
+	var problems []error
+	problem := func(bad bool, text string) {
+		if bad {
+			problems = append(problems, errors.New(text))
+		}
+	}
+	problem(!strings.HasPrefix(m.Path, "/"), "path: must begin with a slash, such as /mcp")
+	problem(m.Auth.Mode != modeStrict && m.Auth.Mode != modeNone, "auth: mode must be strict or none")
+	problem(m.authenticates() && len(m.Auth.Issuers) == 0,
+		"auth: strict mode needs an issuer; write auth { issuer https://… }, or auth { mode none } for a server that only this machine may use")
+	problem(m.authenticates() && m.Resource == "",
+		"resource: strict mode needs the public URL of the endpoint; write resource https://your.host"+m.Path)
+	problem(!m.authenticates() && m.Tenant != nil, "tenant: without tokens nobody's tenant is known; remove auth { mode none } or the tenant block")
+	problem(m.Tenant != nil && m.Tenant.Claim == "", "tenant: name the claim that holds the tenant; write tenant { claim org_id }")
+	problem(m.Tenant != nil && m.Policy.Default == policy.Allow,
+		"policy: default allow beside a tenant block shows every tool a server update adds to every tenant; name the tools, or write tool * to say that you mean all of them")
+	problem(m.Policy.Default != policy.Allow && len(m.Policy.Rules) == 0,
+		"policy: no rules and default deny show nothing to anybody; write policy { tool * } to show all tools")
+	m.origins = make(originSet)
+	for _, text := range m.Origins {
+		origin, ok := parseOrigin(text)
+		problem(!ok, fmt.Sprintf("origins: %q is not an origin; write scheme and host only, such as https://chatgpt.com", text))
+		m.origins[origin] = true
+	}
+	return errors.Join(problems...)
+}
+
+// Validate warns about what is legal but hardly meant.
+func (m *Handler) Validate() error {
+	for _, rule := range m.Policy.Rules {
+		for _, tenant := range rule.Tenants {
+			if m.Tenant == nil {
+				return fmt.Errorf("policy: %s %s names tenants, but there is no tenant block", rule.Kind, rule.Pattern)
+			}
+			if !m.tenancy.Allows(tenant) {
+				return fmt.Errorf("policy: %s %s names tenant %q, which tenant { allow } does not list", rule.Kind, rule.Pattern, tenant)
+			}
+		}
+	}
+	return nil
+}
+
+func (m *Handler) provisionAuth() error {
+	config := token.Config{Issuers: make([]token.IssuerConfig, len(m.Auth.Issuers))}
+	if m.Auth.Leeway != nil {
+		config.Leeway = cmp.Or(time.Duration(*m.Auth.Leeway), -1)
+	}
+	for i, issuer := range m.Auth.Issuers {
+		keys, err := m.acquireKeys(issuer)
+		if err != nil {
+			return fmt.Errorf("issuer %q: %w", issuer.Issuer, err)
+		}
+		config.Issuers[i] = token.IssuerConfig{Issuer: issuer.Issuer, Keys: keys, TokenType: token.TokenType(issuer.TokenType)}
+		for _, name := range issuer.Algorithms {
+			config.Issuers[i].Algorithms = append(config.Issuers[i].Algorithms, token.Algorithm(name))
+		}
+	}
+	verifier, err := token.NewVerifier(config)
+	if err != nil {
+		return err
+	}
+	m.verifier = verifier
+	m.release = append(m.release, verifier.Close)
+	if err := m.buildRoutes(); err != nil {
+		return err
+	}
+	m.metadataPaths, err = m.findMetadataPaths()
+	return err
+}
+
+// onceSet remembers what has been warned about, so that a fault met on every
+// request costs one log line.
+type onceSet struct {
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+// first reports whether key is new. The set is bounded: past its bound nothing
+// is new any more.
+func (s *onceSet) first(key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.seen[key] || len(s.seen) >= 1000 {
+		return false
+	}
+	s.seen[key] = true
+	return true
+}
+
+// warnFindings logs what the overlay has to say, each once for this config. A
+// capability withheld from one caller is what the policy is for, not a fault.
+func (m *Handler) warnFindings(findings []openai.Finding) {
+	for _, f := range findings {
+		if !m.warned.first(f.Code + " " + f.Subject) {
+			continue
+		}
+		level := zapcore.WarnLevel
+		if f.Code == "capability-withheld" {
+			level = zapcore.InfoLevel
+		}
+		m.logger.Log(level, "declaration left out", zap.String("code", f.Code), zap.String("subject", f.Subject), zap.String("detail", f.Detail), zap.String("fix", f.Fix))
+	}
+}

@@ -1,0 +1,285 @@
+package caddymodule
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"go.uber.org/zap"
+
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp"
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/rawjson"
+)
+
+// writeMode is how an answer is treated; it is fixed by its first header.
+type writeMode int
+
+const (
+	pass   writeMode = iota // nothing that could be a message: 1xx, 204, 304
+	buffer                  // one message, or some other short body
+	stream                  // server-sent events
+)
+
+// errAnswerRefused stops the handlers behind us after an answer was replaced.
+var errAnswerRefused = errors.New("answer refused")
+
+// responseWriter rewrites what the server answers on its way to the client. It
+// never passes on bytes that a client could take for a list without having read
+// them. It is used by one goroutine at a time.
+type responseWriter struct {
+	http.ResponseWriter // never written to before WriteHeader has decided
+
+	e        *exchange
+	rewriter *mcp.Rewriter
+	cors     http.Header
+
+	wroteHeader bool
+	ended       bool // a complete answer of ours was sent instead
+	status      int
+	mode        writeMode
+	body        bytes.Buffer
+	splitter    mcp.Splitter
+}
+
+func newResponseWriter(w http.ResponseWriter, e *exchange, cors http.Header) *responseWriter {
+	rewriter := &mcp.Rewriter{Shower: e.view, Decorate: e.view, ListTTL: e.limits.listTTL, MaxDepth: e.limits.depth, ListChanged: e.catalogs.Drop}
+	if e.message != nil {
+		rewriter.Era = e.message.Era
+	}
+	return &responseWriter{ResponseWriter: w, e: e, rewriter: rewriter, cors: cors, splitter: mcp.Splitter{Limit: int(e.limits.event)}}
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (w *responseWriter) WriteHeader(status int) {
+	if w.wroteHeader {
+		return
+	}
+	if status >= 100 && status < 200 && status != http.StatusSwitchingProtocols {
+		w.ResponseWriter.WriteHeader(status)
+		return
+	}
+	w.wroteHeader, w.status = true, status
+	h := w.Header()
+	w.ownHeaders(h)
+	switch {
+	case status == http.StatusSwitchingProtocols:
+		w.fail("the server switches protocols")
+	case status == http.StatusNoContent, status == http.StatusResetContent, status == http.StatusNotModified:
+		w.mode = pass
+		w.ResponseWriter.WriteHeader(status)
+	case h.Get("Content-Encoding") != "" && !strings.EqualFold(h.Get("Content-Encoding"), "identity"):
+		w.fail("the server compresses although that was not asked for")
+	case mcp.IsEventStream(h.Get("Content-Type")):
+		w.mode = stream
+		forgetBytes(h)
+		w.ResponseWriter.WriteHeader(status)
+		// Clients wait for the headers of a stream before they go on.
+		_ = w.flushDown()
+	default:
+		w.mode = buffer
+	}
+}
+
+// ownHeaders replaces what only we may say: who may read the answer, how long
+// it may be kept, how to log in.
+func (w *responseWriter) ownHeaders(h http.Header) {
+	for name := range h {
+		if strings.HasPrefix(name, "Access-Control-") {
+			delete(h, name)
+		}
+	}
+	for name, values := range w.cors {
+		if name != "Vary" { // set before and joined by the server's own
+			h[name] = values
+		}
+	}
+	cache := "private, no-store"
+	if strings.Contains(strings.ToLower(strings.Join(h.Values("Cache-Control"), ",")), "no-transform") {
+		cache += ", no-transform"
+	}
+	h.Set("Cache-Control", cache)
+	h.Del("Expires")
+	if w.e.authenticates() {
+		h.Del("Www-Authenticate")
+	}
+}
+
+// Write implements http.ResponseWriter.
+func (w *responseWriter) Write(p []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	if w.ended {
+		return 0, errAnswerRefused
+	}
+	switch w.mode {
+	case stream:
+		if err := w.splitter.Write(p, w.event); err != nil {
+			w.fail(err.Error())
+			return 0, errAnswerRefused
+		}
+		return len(p), w.flushDown()
+	case buffer:
+		if int64(w.body.Len()+len(p)) > w.e.limits.message {
+			w.fail("the answer is larger than limits.message, " + strconv.FormatInt(w.e.limits.message, 10) + " bytes")
+			return 0, errAnswerRefused
+		}
+		return w.body.Write(p)
+	default:
+		return w.ResponseWriter.Write(p)
+	}
+}
+
+// ReadFrom keeps io.Copy from going around Write: the writers below implement
+// io.ReaderFrom, and an embedded one would be found (caddy issue 6546).
+func (w *responseWriter) ReadFrom(r io.Reader) (int64, error) {
+	return io.Copy(struct{ io.Writer }{w}, r)
+}
+
+// FlushError is called by the proxy between chunks. A buffered answer must not
+// commit its headers by it; whole events have been flushed as they went out.
+func (w *responseWriter) FlushError() error {
+	if !w.wroteHeader || w.mode == buffer || w.ended {
+		return nil
+	}
+	return w.flushDown()
+}
+
+// Flush implements http.Flusher for handlers that know no FlushError.
+func (w *responseWriter) Flush() { _ = w.FlushError() }
+
+// Unwrap implements the contract of http.ResponseController.
+func (w *responseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *responseWriter) flushDown() error {
+	err := http.NewResponseController(w.ResponseWriter).Flush()
+	if errors.Is(err, http.ErrNotSupported) {
+		return nil
+	}
+	return err
+}
+
+// event rewrites one server-sent event and sends it.
+func (w *responseWriter) event(e mcp.Event) error {
+	out := e.Raw
+	if e.CouldBeMessage() {
+		message, err := w.rewrite(e.Data)
+		switch {
+		case err != nil:
+			return err
+		case message == nil:
+			out = e.WithoutData()
+		case !bytes.Equal(message, e.Data):
+			out = e.WithData(message)
+		}
+	}
+	_, err := w.ResponseWriter.Write(out)
+	return err
+}
+
+// rewrite filters one message; with a decoy on its way, the name the caller
+// asked for takes the place of the random one.
+func (w *responseWriter) rewrite(message []byte) ([]byte, error) {
+	out, err := w.rewriter.Message(message)
+	if err == nil && w.e.decoy != nil {
+		out = w.e.decoy.Restore(out)
+	}
+	return out, err
+}
+
+// finish sends what is left when the handlers behind us are done.
+func (w *responseWriter) finish() error {
+	if !w.wroteHeader {
+		w.wroteHeader = true
+		w.fail("no handler answered; does the site have a reverse_proxy behind mcp_app, or mcp_app an upstream?")
+		return nil
+	}
+	switch w.mode {
+	case stream:
+		if err := w.splitter.Close(w.event); err != nil {
+			w.fail(err.Error())
+			return nil
+		}
+		return w.flushDown()
+	case buffer:
+		return w.finishBuffer()
+	default:
+		return nil
+	}
+}
+
+// finishBuffer sends a whole body. What begins like JSON must be JSON and go
+// through the rewriter, whatever its label says; other text may pass only where
+// no client could find a message in it.
+func (w *responseWriter) finishBuffer() error {
+	body := w.body.Bytes()
+	trimmed := bytes.TrimLeft(bytes.TrimPrefix(body, []byte("\ufeff")), " \t\r\n")
+	h := w.Header()
+	switch {
+	case len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '['):
+		message, err := w.rewrite(body)
+		if err != nil || message == nil {
+			w.fail("the server's answer cannot be filtered: " + errorText(err))
+			return nil
+		}
+		if !bytes.Equal(message, body) {
+			forgetBytes(h)
+		}
+		body = message
+	case w.status/100 == 2 && bytes.ContainsAny(body, "{["):
+		w.fail("the server's answer is neither JSON nor an event stream")
+		return nil
+	case w.e.decoy != nil:
+		body = w.e.decoy.Restore(body)
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.ResponseWriter.WriteHeader(w.status)
+	_, err := w.ResponseWriter.Write(body)
+	return err
+}
+
+// fail replaces the answer, or ends the stream, with an error that says nothing
+// of the server's.
+func (w *responseWriter) fail(reason string) {
+	w.ended = true
+	w.e.logger.Error("answer withheld", zap.String("reason", reason), zap.String("rpc_method", w.e.methodName()))
+	failure := &mcp.Error{Status: http.StatusBadGateway, Code: mcp.CodeInternalError, Message: "the server's answer was withheld by the gateway", ID: w.e.requestID()}
+	if w.mode == stream {
+		// A client that has gone away is no error of ours.
+		_, _ = w.ResponseWriter.Write(mcp.Event{}.WithData(failure.Body()))
+	} else {
+		forgetBytes(w.Header())
+		w.Header().Del("Content-Encoding")
+		writeError(w.ResponseWriter, failure)
+	}
+	_ = w.flushDown()
+}
+
+// forgetBytes removes headers that describe bytes we have changed.
+func forgetBytes(h http.Header) {
+	for _, name := range []string{"Content-Length", "Etag", "Accept-Ranges", "Content-Md5", "Digest", "Content-Digest", "Repr-Digest", "Last-Modified"} {
+		h.Del(name)
+	}
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return "the whole message is to be dropped"
+	}
+	return err.Error()
+}
+
+func (e *exchange) requestID() rawjson.Value {
+	if e.message == nil {
+		return nil
+	}
+	return e.message.ID
+}
+
+func (e *exchange) methodName() string {
+	if e.message == nil {
+		return e.r.Method
+	}
+	return e.message.Method
+}

@@ -1,0 +1,172 @@
+package caddymodule
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
+	"github.com/caddy-mcp-app/caddy-mcp-app/policy/token"
+)
+
+// route is what one tenant's requests are measured by. Endpoints whose resource
+// names the tenant have one for each allowed tenant, made at load, so that no
+// request can make up another.
+type route struct {
+	tenant      string // empty unless the resource depends on it
+	resource    string
+	metadataURL string
+	audiences   []string
+	document    []byte // the RFC 9728 metadata
+}
+
+// buildRoutes fills the placeholder of `require` in resource and audiences with
+// each allowed tenant.
+func (m *Handler) buildRoutes() error {
+	tenants := []string{""}
+	if m.perTenantResource() {
+		if len(m.Tenant.Allow) == 0 {
+			return fmt.Errorf("resource or audience depends on %s: list the tenants with tenant { allow … }, so that no Host header can invent one", m.Tenant.Require)
+		}
+		tenants = m.Tenant.Allow
+	}
+	for _, tenant := range tenants {
+		r, err := m.buildRoute(tenant)
+		if err != nil {
+			return err
+		}
+		m.routes = append(m.routes, r)
+	}
+	return nil
+}
+
+func (m *Handler) buildRoute(tenant string) (route, error) {
+	fill := func(text string) (string, error) {
+		if m.Tenant != nil && tenant != "" {
+			text = strings.ReplaceAll(text, m.Tenant.Require, tenant)
+		}
+		if strings.ContainsAny(text, "{}") {
+			return "", fmt.Errorf("%q: the only placeholder allowed here is that of tenant.require", text)
+		}
+		return text, nil
+	}
+	r := route{tenant: tenant}
+	var err error
+	if r.resource, err = fill(m.Resource); err != nil {
+		return route{}, fmt.Errorf("resource: %w", err)
+	}
+	for _, audience := range m.Auth.Audiences {
+		filled, err := fill(audience)
+		if err != nil {
+			return route{}, fmt.Errorf("audience: %w", err)
+		}
+		r.audiences = append(r.audiences, filled)
+	}
+	if len(r.audiences) == 0 {
+		r.audiences = []string{r.resource}
+	}
+	if r.metadataURL, err = token.MetadataURL(r.resource); err != nil {
+		return route{}, fmt.Errorf("resource: %w", err)
+	}
+	document := token.ResourceMetadata{Resource: r.resource, ScopesSupported: m.allScopes()}
+	for _, issuer := range m.Auth.Issuers {
+		document.AuthorizationServers = append(document.AuthorizationServers, issuer.Issuer)
+	}
+	r.document, err = document.JSON()
+	return r, err
+}
+
+// perTenantResource reports whether the resource or an audience names the tenant.
+func (m *Handler) perTenantResource() bool {
+	if m.Tenant == nil || !strings.Contains(m.Tenant.Require, "{") {
+		return false
+	}
+	return slices.ContainsFunc(append([]string{m.Resource}, m.Auth.Audiences...), func(s string) bool {
+		return strings.Contains(s, m.Tenant.Require)
+	})
+}
+
+// allScopes lists every scope that some operation needs, for clients that ask
+// for all of them at once.
+func (m *Handler) allScopes() []string {
+	scopes := slices.Clone(m.Auth.Scopes)
+	for _, rule := range m.Policy.Rules {
+		for _, scope := range rule.Scopes {
+			if !slices.Contains(scopes, scope) {
+				scopes = append(scopes, scope)
+			}
+		}
+	}
+	return scopes
+}
+
+// tenantOf says which tenant the route of a request stands for. Only the
+// operator's own template is expanded, and only once.
+func (m *Handler) tenantOf(r *http.Request) policy.Route {
+	if m.Tenant == nil || m.Tenant.Require == "" {
+		return policy.Route{}
+	}
+	return policy.Route{Bound: true, Tenant: replacerOf(r).ReplaceAll(m.Tenant.Require, "")}
+}
+
+// routeFor returns the route of a request, and false where it stands for no
+// tenant that is served.
+func (m *Handler) routeFor(r *http.Request) (route, bool) {
+	bound := m.tenantOf(r)
+	if bound.Bound && !m.tenancy.Allows(bound.Tenant) {
+		return route{}, false
+	}
+	for _, candidate := range m.routes {
+		if candidate.tenant == "" || candidate.tenant == bound.Tenant {
+			return candidate, true
+		}
+	}
+	return route{}, false
+}
+
+// resourceFor returns the public URL of the endpoint as this request should
+// have used it, empty if it stands for no tenant.
+func (m *Handler) resourceFor(r *http.Request) string {
+	found, _ := m.routeFor(r)
+	return found.resource
+}
+
+// serveMetadata answers with the protected-resource metadata (RFC 9728 §3.2):
+// public, readable from any page, never cached across tenants.
+func (m *Handler) serveMetadata(w http.ResponseWriter, r *http.Request) error {
+	h := w.Header()
+	h.Set("Access-Control-Allow-Origin", "*")
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+	case http.MethodOptions:
+		h.Set("Access-Control-Allow-Methods", "GET")
+		h.Set("Access-Control-Allow-Headers", allowedHeaders(""))
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	default:
+		h.Set("Allow", "GET, HEAD, OPTIONS")
+		writeOAuthError(w, http.StatusMethodNotAllowed, "invalid_request", "method not allowed")
+		return nil
+	}
+	found, ok := m.routeFor(r)
+	if !ok {
+		writeOAuthError(w, http.StatusForbidden, "access_denied", "access denied")
+		return nil
+	}
+	writeBody(w, http.StatusOK, "application/json", found.document)
+	return nil
+}
+
+// findMetadataPaths says where the documents are served. The path is that of
+// the resource, which is the same for all tenants.
+func (m *Handler) findMetadataPaths() ([]string, error) {
+	inserted, err := token.MetadataPath(m.routes[0].resource)
+	if err != nil {
+		return nil, err
+	}
+	if m.RootMetadata && inserted != wellKnown {
+		return []string{inserted, wellKnown}, nil
+	}
+	return []string{inserted}, nil
+}

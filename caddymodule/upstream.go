@@ -1,0 +1,89 @@
+package caddymodule
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+)
+
+// upstreamAddress is one parsed upstream argument.
+type upstreamAddress struct {
+	dial string
+	tls  bool
+	name string // server name for TLS
+}
+
+// parseUpstream reads host:port, :port, http://…, https://… and unix//path.
+func parseUpstream(text string) (upstreamAddress, error) {
+	if strings.HasPrefix(text, "unix/") {
+		return upstreamAddress{dial: text}, nil
+	}
+	scheme, rest, found := strings.Cut(text, "://")
+	if !found {
+		scheme, rest = "http", text
+	}
+	if scheme != "http" && scheme != "https" {
+		return upstreamAddress{}, fmt.Errorf("unknown scheme %q: write http, https or unix/", scheme)
+	}
+	if u, err := url.Parse("//" + rest); err != nil || u.Path != "" || u.RawQuery != "" || u.User != nil {
+		return upstreamAddress{}, errors.New("an address is host:port, without path; the endpoint's own path is sent")
+	}
+	host, port, err := net.SplitHostPort(rest)
+	if err != nil {
+		host, port = strings.Trim(rest, "[]"), map[string]string{"http": "80", "https": "443"}[scheme]
+	}
+	if host == "" && !strings.HasPrefix(rest, ":") {
+		return upstreamAddress{}, errors.New("the address is empty")
+	}
+	return upstreamAddress{dial: net.JoinHostPort(host, port), tls: scheme == "https", name: host}, nil
+}
+
+// buildProxy makes the reverse_proxy of the upstream arguments, with settings
+// that are safe for streams and for writes: every byte flushed at once, nothing
+// sent twice, no compression in the way of the rewriter.
+func (m *Handler) buildProxy(ctx caddy.Context) (caddyhttp.MiddlewareHandler, error) {
+	type object = map[string]any
+	var upstreams []object
+	transport := object{"protocol": "http", "compression": false}
+	for i, text := range m.Upstreams {
+		address, err := parseUpstream(text)
+		if err != nil {
+			return nil, fmt.Errorf("upstream %q: %w", text, err)
+		}
+		if _, secure := transport["tls"]; i > 0 && secure != address.tls {
+			return nil, errors.New("upstreams must be all http or all https")
+		}
+		if address.tls {
+			transport["tls"] = object{}
+		}
+		upstreams = append(upstreams, object{"dial": address.dial})
+	}
+	proxy := object{
+		"upstreams":      upstreams,
+		"transport":      transport,
+		"flush_interval": -1,
+		// The answer to a lost request is an error; a write may have happened.
+		"load_balancing": object{"retries": 0, "selection_policy": object{"policy": "client_ip_hash"}},
+	}
+	if !m.PreserveHost {
+		proxy["headers"] = object{"request": object{
+			"set":    object{"Host": []string{"{http.reverse_proxy.upstream.hostport}"}},
+			"delete": []string{"Origin", "Sec-Fetch-Site", "Sec-Fetch-Mode", "Sec-Fetch-Dest"},
+		}}
+	}
+	raw, err := json.Marshal(proxy)
+	if err != nil {
+		return nil, err
+	}
+	module, err := ctx.LoadModuleByID("http.handlers.reverse_proxy", raw)
+	if err != nil {
+		return nil, fmt.Errorf("making the reverse proxy: %w", err)
+	}
+	return module.(caddyhttp.MiddlewareHandler), nil
+}
