@@ -66,6 +66,9 @@ func settleRootMetadata(h httpcaddyfile.Helper, m *Handler, values []httpcaddyfi
 //		origins <origin>...
 //		hosts <host>...
 //		limits { ... }
+//		methods <method or pattern>...
+//		seal_keys <key>...
+//		keep_alive <duration>
 //		preserve_host
 //	}
 func (m *Handler) UnmarshalCaddyfile(d *caddyfile.Dispenser) error {
@@ -94,6 +97,9 @@ func (m *Handler) UnmarshalCaddyfile(d *caddyfile.Dispenser) error {
 		"origins":       list(&m.Origins),
 		"hosts":         list(&m.Hosts),
 		"limits":        m.parseLimits,
+		"methods":       list(&m.Methods),
+		"seal_keys":     list(&m.SealKeys),
+		"keep_alive":    duration(&m.KeepAlive),
 		"preserve_host": flag(&m.PreserveHost),
 	})
 }

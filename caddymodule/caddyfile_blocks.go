@@ -100,6 +100,7 @@ func (m *Handler) parseTenant(d *caddyfile.Dispenser) error {
 //
 //	policy {
 //		default deny | allow
+//		results filter | pass
 //		tool | prompt | resource | template <pattern> {
 //			deny
 //			scopes  <scope>...
@@ -112,7 +113,10 @@ func (m *Handler) parsePolicy(d *caddyfile.Dispenser) error {
 		return err
 	}
 	m.Policy = &policy.Config{}
-	known := map[string]subdirective{"default": oneOf(&m.Policy.Default, policy.Deny, policy.Allow)}
+	known := map[string]subdirective{
+		"default": oneOf(&m.Policy.Default, policy.Deny, policy.Allow),
+		"results": oneOf(&m.Policy.Results, policy.Filter, policy.Pass),
+	}
 	for _, kind := range []policy.Kind{policy.Tool, policy.Prompt, policy.Resource, policy.Template} {
 		known[string(kind)] = m.parseRule
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
@@ -24,6 +25,8 @@ type exchange struct {
 	message   *mcp.Request // nil for GET and DELETE
 	decoy     *mcp.Decoy   // set if the message asks for something hidden
 	view      *view
+	sealer    *mcp.Sealer
+	affinity  affinity
 }
 
 // serveEndpoint walks the steps of a request in their order: boundary,
@@ -54,18 +57,62 @@ func (m *Handler) serveEndpoint(w http.ResponseWriter, r *http.Request, next cad
 		})
 	}
 	e.view = newView(e)
-	if r.Method == http.MethodPost {
-		if err := e.read(w); err != nil {
-			e.refuse(w, err)
-			return nil
-		}
+	e.prepareHeaders()
+	if err := e.open(w); err != nil {
+		e.refuse(w, err)
+		return nil
+	}
+	if e.message != nil {
 		if done := e.decide(w); done {
 			return nil
 		}
 	}
-	e.prepareUpstream()
+	e.prepareBody()
 	return e.forward(w, cors)
 }
+
+// open reads the message, if there is one, and gives the server back what it
+// had handed to this caller: session, cursor, task. Errors are *mcp.Error.
+func (e *exchange) open(w http.ResponseWriter) (err error) {
+	if e.r.Method == http.MethodPost {
+		if err := e.read(w); err != nil {
+			return err
+		}
+	}
+	if e.sealer, err = e.seal.get(e.r.Context()); err != nil {
+		e.logger.Error("cannot seal session ids", zap.Error(err))
+		return &mcp.Error{Status: http.StatusServiceUnavailable, Code: mcp.CodeInternalError, Message: "temporarily unavailable", ID: e.requestID()}
+	}
+	e.affinity.holder = e.holder()
+	e.r = withAffinity(e.r, &e.affinity)
+	if err := e.openSession(); err != nil {
+		return err
+	}
+	if e.message == nil {
+		return nil
+	}
+	if err := e.message.Unseal(e.unseal); err != nil {
+		return err
+	}
+	return e.message.DropSubscriptions(e.view.ShowsResource)
+}
+
+// unseal opens a cursor or a task id of this caller. Where nothing is hidden,
+// and therefore no cursor sealed, cursors are the server's own.
+func (e *exchange) unseal(purpose mcp.Purpose, sealed string) (string, error) {
+	if purpose == mcp.PurposeCursor && e.rules.HidesNothing() || purpose == mcp.PurposeTask && !e.servesTasks() {
+		return sealed, nil
+	}
+	return e.sealer.Unseal(purpose, e.holder(), sealed)
+}
+
+// known reports whether a method may be sent at all.
+func (m *Handler) known(era mcp.Era, method string) bool {
+	return mcp.Known(era, method) || slices.ContainsFunc(m.methods, func(p policy.Pattern) bool { return p.Match(method) })
+}
+
+// servesTasks reports whether the operator has opened the methods of tasks.
+func (m *Handler) servesTasks() bool { return m.known(mcp.Legacy, "tasks/get") }
 
 // read reads the body and the message in it. Errors are *mcp.Error.
 func (e *exchange) read(w http.ResponseWriter) error {
@@ -106,7 +153,7 @@ func (e *exchange) read(w http.ResponseWriter) error {
 // been written.
 func (e *exchange) decide(w http.ResponseWriter) (done bool) {
 	msg := e.message
-	if msg.Kind != mcp.Response && !mcp.Known(msg.Era, msg.Method) {
+	if msg.Kind != mcp.Response && !e.known(msg.Era, msg.Method) {
 		if msg.Kind == mcp.Notification {
 			e.refuse(w, &mcp.Error{Status: http.StatusBadRequest, Code: mcp.CodeMethodNotFound, Message: "Method not found"})
 		} else {
@@ -166,15 +213,18 @@ func (e *exchange) refuse(w http.ResponseWriter, err error) {
 	writeError(w, refused)
 }
 
-// prepareUpstream makes the request what the server shall see: under the
-// configured path, from the verified caller, without anything of the token.
-func (e *exchange) prepareUpstream() {
-	r := e.r
-	r.URL.Path, r.URL.RawPath = e.Path, ""
-	r.Header.Del("Authorization")
+// prepareHeaders makes the request one of the verified caller, without anything
+// of the token. From here on it may be repeated for questions of our own.
+func (e *exchange) prepareHeaders() {
+	e.r.URL.Path, e.r.URL.RawPath = e.Path, ""
+	e.r.Header.Del("Authorization")
 	// Bytes that shall be looked at must not arrive compressed.
-	r.Header.Set("Accept-Encoding", "identity")
-	e.identity.set(r.Header, e.principal)
+	e.r.Header.Set("Accept-Encoding", "identity")
+	e.identity.set(e.r.Header, e.principal)
+}
+
+// prepareBody puts the message into the request, with headers that agree with it.
+func (e *exchange) prepareBody() {
 	if e.message == nil {
 		return
 	}
@@ -182,6 +232,7 @@ func (e *exchange) prepareUpstream() {
 	if e.decoy != nil {
 		body = e.decoy.Body
 	}
+	r := e.r
 	mcp.AlignHeaders(r.Header, e.message, e.decoy)
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.ContentLength = int64(len(body))

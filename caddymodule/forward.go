@@ -12,13 +12,15 @@ import (
 
 // forward sends the request on and the answer back, rewritten.
 func (e *exchange) forward(w http.ResponseWriter, cors http.Header) (err error) {
+	defer e.bindStream()()
 	e.prefetch()
 	rw := newResponseWriter(w, e, cors)
+	defer rw.stop()
 	defer func() {
 		// reverse_proxy aborts this way when its copy loop meets an error. If
-		// the error was ours and the client has its answer, nothing is broken.
+		// the client has a complete answer or a clean end, nothing is broken.
 		if v := recover(); v != nil {
-			if v != http.ErrAbortHandler || !rw.ended { //nolint:errorlint // a panic value, compared as net/http does
+			if v != http.ErrAbortHandler || !rw.ended && !e.endedByUs() { //nolint:errorlint // a panic value, compared as net/http does
 				panic(v)
 			}
 			err = nil
@@ -26,7 +28,7 @@ func (e *exchange) forward(w http.ResponseWriter, cors http.Header) (err error) 
 	}()
 	err = e.next.ServeHTTP(rw, e.r)
 	switch {
-	case rw.ended:
+	case rw.ended, e.endedByUs():
 		return nil
 	case err != nil && !rw.wroteHeader:
 		return e.upstreamFailed(w, err)
@@ -41,13 +43,19 @@ func (e *exchange) forward(w http.ResponseWriter, cors http.Header) (err error) 
 // a JSON-RPC error, since a bare 502 would look to it like a server of another
 // era; the reason is for the log.
 func (e *exchange) upstreamFailed(w http.ResponseWriter, err error) error {
+	if e.r.Context().Err() != nil {
+		return err // the client has gone; nobody to answer
+	}
+	if e.affinity.pinned != "" && len(e.Upstreams) > 1 {
+		// The session died with its upstream; another one can begin anew.
+		e.logger.Warn("upstream of a session is gone", zap.String("upstream", e.affinity.pinned), zap.Error(err))
+		writeError(w, sessionGone(e))
+		return nil
+	}
 	status := http.StatusBadGateway
 	var handler caddyhttp.HandlerError
 	if errors.As(err, &handler) && handler.StatusCode != 0 {
 		status = handler.StatusCode
-	}
-	if e.r.Context().Err() != nil {
-		return err // the client has gone; nobody to answer
 	}
 	e.logger.Error("server did not answer", zap.Int("status", status), zap.Error(err))
 	writeError(w, &mcp.Error{Status: status, Code: mcp.CodeInternalError, Message: http.StatusText(status), ID: e.requestID()})

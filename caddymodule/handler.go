@@ -93,6 +93,22 @@ type Handler struct {
 	// Limits bound what one message may cost.
 	Limits *Limits `json:"limits,omitempty"`
 
+	// Methods are JSON-RPC methods that clients may send besides those of the
+	// protocol revision; * stands for any run of characters. Everything else is
+	// answered as an unknown method.
+	Methods []string `json:"methods,omitempty"`
+
+	// SealKeys are keys of 32 bytes in base64, best as placeholders such as
+	// {env.MCP_APP_SEAL_KEY}. Session ids, cursors and task ids are sealed with
+	// the first; the others still open what was sealed before a rotation.
+	// Default: one key, made at first use and kept in Caddy's storage, which
+	// replicas must then share.
+	SealKeys []string `json:"seal_keys,omitempty"`
+
+	// KeepAlive is how long a stream may be silent before a comment is sent, for
+	// proxies in front that cut quiet connections. Default: never.
+	KeepAlive *caddy.Duration `json:"keep_alive,omitempty"`
+
 	logger        *zap.Logger
 	rules         *policy.Policy
 	tenancy       policy.Tenancy
@@ -106,6 +122,8 @@ type Handler struct {
 	origins       originSet
 	limits        effectiveLimits
 	identity      identityHeaders
+	seal          *sealKeys
+	methods       []policy.Pattern
 	warned        *onceSet
 }
 

@@ -48,6 +48,16 @@ func (m *Handler) Provision(ctx caddy.Context) error {
 	if m.rules, err = policy.Compile(*m.Policy); err != nil {
 		return fmt.Errorf("policy: %w", err)
 	}
+	for _, text := range m.Methods {
+		pattern, err := policy.ParsePattern(text)
+		if err != nil {
+			return fmt.Errorf("methods: %w", err)
+		}
+		m.methods = append(m.methods, pattern)
+	}
+	if m.seal, err = newSealKeys(ctx, m.SealKeys); err != nil {
+		return fmt.Errorf("seal_keys: %w", err)
+	}
 	if m.overlay, err = openai.Compile(*m.OpenAI); err != nil {
 		return fmt.Errorf("openai: %w", err)
 	}
@@ -133,7 +143,15 @@ func (m *Handler) check() error {
 	return errors.Join(problems...)
 }
 
-// Validate warns about what is legal but hardly meant.
+// leeway is the clock difference tolerated for tokens.
+func (m *Handler) leeway() time.Duration {
+	if m.Auth.Leeway != nil {
+		return time.Duration(*m.Auth.Leeway)
+	}
+	return token.DefaultLeeway
+}
+
+// Validate refuses rules that contradict each other across blocks.
 func (m *Handler) Validate() error {
 	for _, rule := range m.Policy.Rules {
 		for _, tenant := range rule.Tenants {

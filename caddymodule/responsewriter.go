@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -28,7 +30,7 @@ var errAnswerRefused = errors.New("answer refused")
 
 // responseWriter rewrites what the server answers on its way to the client. It
 // never passes on bytes that a client could take for a list without having read
-// them. It is used by one goroutine at a time.
+// them.
 type responseWriter struct {
 	http.ResponseWriter // never written to before WriteHeader has decided
 
@@ -36,7 +38,10 @@ type responseWriter struct {
 	rewriter *mcp.Rewriter
 	cors     http.Header
 
+	mu          sync.Mutex // the keep-alive timer writes beside the handler
+	keepAlive   *time.Timer
 	wroteHeader bool
+	stopped     bool // the handler has returned
 	ended       bool // a complete answer of ours was sent instead
 	status      int
 	mode        writeMode
@@ -45,15 +50,17 @@ type responseWriter struct {
 }
 
 func newResponseWriter(w http.ResponseWriter, e *exchange, cors http.Header) *responseWriter {
-	rewriter := &mcp.Rewriter{Shower: e.view, Decorate: e.view, ListTTL: e.limits.listTTL, MaxDepth: e.limits.depth, ListChanged: e.catalogs.Drop}
-	if e.message != nil {
-		rewriter.Era = e.message.Era
-	}
-	return &responseWriter{ResponseWriter: w, e: e, rewriter: rewriter, cors: cors, splitter: mcp.Splitter{Limit: int(e.limits.event)}}
+	return &responseWriter{ResponseWriter: w, e: e, rewriter: e.newRewriter(), cors: cors, splitter: mcp.Splitter{Limit: int(e.limits.event)}}
 }
 
 // WriteHeader implements http.ResponseWriter.
 func (w *responseWriter) WriteHeader(status int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.writeHeaderLocked(status)
+}
+
+func (w *responseWriter) writeHeaderLocked(status int) {
 	if w.wroteHeader {
 		return
 	}
@@ -78,6 +85,7 @@ func (w *responseWriter) WriteHeader(status int) {
 		w.ResponseWriter.WriteHeader(status)
 		// Clients wait for the headers of a stream before they go on.
 		_ = w.flushDown()
+		w.startKeepAliveLocked()
 	default:
 		w.mode = buffer
 	}
@@ -102,6 +110,7 @@ func (w *responseWriter) ownHeaders(h http.Header) {
 	}
 	h.Set("Cache-Control", cache)
 	h.Del("Expires")
+	w.e.sealSession(h)
 	if w.e.authenticates() {
 		h.Del("Www-Authenticate")
 	}
@@ -109,7 +118,9 @@ func (w *responseWriter) ownHeaders(h http.Header) {
 
 // Write implements http.ResponseWriter.
 func (w *responseWriter) Write(p []byte) (int, error) {
-	w.WriteHeader(http.StatusOK)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.writeHeaderLocked(http.StatusOK)
 	if w.ended {
 		return 0, errAnswerRefused
 	}
@@ -119,6 +130,7 @@ func (w *responseWriter) Write(p []byte) (int, error) {
 			w.fail(err.Error())
 			return 0, errAnswerRefused
 		}
+		w.startKeepAliveLocked()
 		return len(p), w.flushDown()
 	case buffer:
 		if int64(w.body.Len()+len(p)) > w.e.limits.message {
@@ -140,6 +152,8 @@ func (w *responseWriter) ReadFrom(r io.Reader) (int64, error) {
 // FlushError is called by the proxy between chunks. A buffered answer must not
 // commit its headers by it; whole events have been flushed as they went out.
 func (w *responseWriter) FlushError() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if !w.wroteHeader || w.mode == buffer || w.ended {
 		return nil
 	}
@@ -158,6 +172,41 @@ func (w *responseWriter) flushDown() error {
 		return nil
 	}
 	return err
+}
+
+// startKeepAliveLocked sends a comment after a time of silence. Only whole events
+// have been sent at any time, so that it never falls into one.
+func (w *responseWriter) startKeepAliveLocked() {
+	if w.e.KeepAlive == nil || *w.e.KeepAlive <= 0 {
+		return
+	}
+	silence := time.Duration(*w.e.KeepAlive)
+	if w.keepAlive != nil {
+		w.keepAlive.Reset(silence)
+		return
+	}
+	w.keepAlive = time.AfterFunc(silence, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.stopped || w.ended {
+			return
+		}
+		if _, err := w.ResponseWriter.Write([]byte(": keep-alive\n\n")); err == nil {
+			_ = w.flushDown()
+			w.keepAlive.Reset(silence)
+		}
+	})
+}
+
+// stop ends what may still write beside the handler; afterwards the writer below
+// belongs to the server again.
+func (w *responseWriter) stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stopped = true
+	if w.keepAlive != nil {
+		w.keepAlive.Stop()
+	}
 }
 
 // event rewrites one server-sent event and sends it.
@@ -190,6 +239,8 @@ func (w *responseWriter) rewrite(message []byte) ([]byte, error) {
 
 // finish sends what is left when the handlers behind us are done.
 func (w *responseWriter) finish() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if !w.wroteHeader {
 		w.wroteHeader = true
 		w.fail("no handler answered; does the site have a reverse_proxy behind mcp_app, or mcp_app an upstream?")

@@ -69,7 +69,7 @@ func (m *Handler) buildProxy(ctx caddy.Context) (caddyhttp.MiddlewareHandler, er
 		"transport":      transport,
 		"flush_interval": -1,
 		// The answer to a lost request is an error; a write may have happened.
-		"load_balancing": object{"retries": 0, "selection_policy": object{"policy": "client_ip_hash"}},
+		"load_balancing": object{"retries": 0, "selection_policy": object{"policy": "mcp_app"}},
 	}
 	if !m.PreserveHost {
 		proxy["headers"] = object{"request": object{

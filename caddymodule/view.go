@@ -52,7 +52,8 @@ func (v *view) decide(msg *mcp.Request) (policy.Decision, bool) {
 		}
 		return v.Decide(policy.Prompt, msg.Name), true
 	case mcp.SubjectTask:
-		return policy.Decision{Reason: "tasks are not passed on"}, true
+		// The id was sealed for this caller, or the request would not be here.
+		return policy.Decision{}, false
 	default:
 		return policy.Decision{}, false
 	}

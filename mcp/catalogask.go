@@ -34,11 +34,8 @@ const maxPages = 200
 // the initialize that would make one, in a private session that is closed
 // again. Errors wrap [ErrCatalog].
 func AskCatalog(ctx context.Context, ask Exchange, r *Request, header http.Header, maxTools int) (*Catalog, error) {
-	// Random, since it may share a session with ids the client chose.
-	a := asker{exchange: ask, header: askHeader(header, r), id: rawjson.Quote("mcp-app-" + rand.Text())}
-	if r.Era == Modern {
-		a.meta = r.Params.Get("_meta").Delete("progressToken")
-	} else if r.Method == "initialize" {
+	a := newAsker(ask, r, header)
+	if r.Era == Legacy && r.Method == "initialize" {
 		end, err := a.openSession(ctx, r)
 		if err != nil {
 			return nil, err
@@ -48,11 +45,27 @@ func AskCatalog(ctx context.Context, ask Exchange, r *Request, header http.Heade
 	return a.tools(ctx, maxTools)
 }
 
+// AskPage asks for the page of a list that a cursor stands for, as the caller of
+// r, which asked for the first page of the same list. Errors wrap [ErrCatalog].
+func AskPage(ctx context.Context, ask Exchange, r *Request, header http.Header, cursor string) (rawjson.Value, error) {
+	a := newAsker(ask, r, header)
+	return a.call(ctx, r.Method, a.listParams(rawjson.Quote(cursor)))
+}
+
 type asker struct {
 	exchange Exchange
 	header   http.Header
 	id       rawjson.Value
 	meta     rawjson.Value // modern only
+}
+
+func newAsker(ask Exchange, r *Request, header http.Header) *asker {
+	// Random, since it may share a session with ids the client chose.
+	a := &asker{exchange: ask, header: askHeader(header, r), id: rawjson.Quote("mcp-app-" + rand.Text())}
+	if r.Era == Modern {
+		a.meta = r.Params.Get("_meta").Delete("progressToken")
+	}
+	return a
 }
 
 // tools reads all pages of tools/list.

@@ -122,8 +122,10 @@ func (r *Request) readEnvelope() error {
 	if name := caseVariant(r.Params.Get("_meta"), metaMembers); name != "" {
 		return refuse("member names are case-sensitive")
 	}
-	if name := caseVariant(r.Params.Get("ref"), refMembers); name != "" {
-		return refuse("member names are case-sensitive")
+	for member, known := range map[string][]string{"ref": refMembers, "notifications": listenMembers} {
+		if name := caseVariant(r.Params.Get(member), known); name != "" {
+			return refuse("member names are case-sensitive")
+		}
 	}
 	return r.readName()
 }
@@ -204,7 +206,8 @@ var (
 		"progressToken", "io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientInfo",
 		"io.modelcontextprotocol/clientCapabilities", "io.modelcontextprotocol/logLevel", "openai/resource",
 	}
-	refMembers = []string{"type", "name", "uri"}
+	refMembers    = []string{"type", "name", "uri"}
+	listenMembers = []string{"toolsListChanged", "promptsListChanged", "resourcesListChanged", "resourceSubscriptions"}
 )
 
 // caseVariant returns a member of v that differs from a known one only in case.

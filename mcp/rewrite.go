@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/rawjson"
@@ -47,6 +45,17 @@ type Rewriter struct {
 	Decorate Decorator
 	// ListTTL caps the ttlMs cache hint.
 	ListTTL time.Duration
+	// Seal, if set, makes cursors and task ids usable by the caller only.
+	Seal func(purpose Purpose, text string) string
+	// Next, if set, fetches the result of the page under a cursor. It is asked
+	// where a page became empty by filtering, since simple clients take an
+	// empty first page for the end (openai-agents-python 4085).
+	Next func(cursor string) (rawjson.Value, error)
+	// Content also filters resource links and embedded resources in results.
+	Content bool
+	// Tasks says that task methods are open. Otherwise the tasks capability is
+	// withheld, since what it promises is refused.
+	Tasks bool
 	// ListChanged, if set, is called when the server says that its tools changed.
 	ListChanged func()
 	// MaxDepth bounds the nesting of a message; 0 means [DefaultDepth].
@@ -71,21 +80,38 @@ func (w *Rewriter) Message(message []byte) ([]byte, error) {
 	if name := caseVariant(v, envelopeMembers); name != "" {
 		return nil, fmt.Errorf("%w: member %q is a case variant", ErrUnfilterable, name)
 	}
-	if v.Get("method").Exists() && !w.showsNotification(v) {
-		return nil, nil
+	if v.Get("method").Exists() {
+		return w.serverMessage(v)
 	}
 	result := v.Get("result")
 	if result.Kind() != rawjson.Object {
 		return message, nil
 	}
 	rewritten, err := w.result(result)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(rewritten) == len(result) && &rewritten[0] == &result[0]:
+		return message, nil
+	default:
+		return v.Set(rewritten, "result")
+	}
+}
+
+// serverMessage treats a notification or request of the server.
+func (w *Rewriter) serverMessage(v rawjson.Value) ([]byte, error) {
+	if v.Get("result").Exists() {
+		return nil, fmt.Errorf("%w: both a request and a response", ErrUnfilterable)
+	}
+	if !w.showsNotification(v) {
+		return nil, nil
+	}
+	params := v.Get("params")
+	sealed, err := w.sealTasks(params)
 	if err != nil {
 		return nil, err
 	}
-	if len(rewritten) == len(result) && &rewritten[0] == &result[0] {
-		return message, nil
-	}
-	return v.Set(rewritten, "result")
+	return replaceIfChanged(v, params, sealed, "params")
 }
 
 // showsNotification keeps updates of hidden resources from the caller.
@@ -112,115 +138,37 @@ func (w *Rewriter) result(result rawjson.Value) (rawjson.Value, error) {
 	if name := caseVariant(result, resultMembers); name != "" {
 		return nil, fmt.Errorf("%w: result member %q is a case variant", ErrUnfilterable, name)
 	}
-	cacheable := false
-	for _, list := range w.lists() {
-		elements := result.Get(list.member)
-		if !elements.Exists() || elements.Kind() == rawjson.Null {
-			continue
-		}
-		if elements.Kind() != rawjson.Array {
-			return nil, fmt.Errorf("%w: result member %q is not an array", ErrUnfilterable, list.member)
-		}
-		cacheable = true
-		var err error
-		if result, err = replaceIfChanged(result, elements, elements.MapElements(list.element), list.member); err != nil {
-			return nil, err
-		}
+	result, cacheable, err := w.filterLists(result)
+	if err != nil {
+		return nil, err
 	}
 	if capabilities := result.Get("capabilities"); capabilities.Kind() == rawjson.Object && isHandshake(result) {
 		cacheable = result.Get("supportedVersions").Exists()
-		var err error
-		if result, err = replaceIfChanged(result, capabilities, w.Decorate.Capabilities(w.Era, capabilities), "capabilities"); err != nil {
+		if result, err = replaceIfChanged(result, capabilities, w.capabilities(capabilities), "capabilities"); err != nil {
 			return nil, err
 		}
+	}
+	if result, err = w.filterContent(result); err != nil {
+		return nil, err
+	}
+	if result, err = w.sealTasks(result); err != nil {
+		return nil, err
 	}
 	return w.cacheHints(result, cacheable)
 }
 
-// elementList is one list of a result and what happens to its elements.
-type elementList struct {
-	member  string
-	element func(rawjson.Value) (rawjson.Value, bool)
-}
-
-func (w *Rewriter) lists() []elementList {
-	show := func(member string, shows func(string) bool) func(rawjson.Value) (rawjson.Value, bool) {
-		return func(e rawjson.Value) (rawjson.Value, bool) {
-			name, ok := elementName(e, member)
-			return e, ok && shows(name)
-		}
+// capabilities decorates the capabilities of a handshake.
+func (w *Rewriter) capabilities(capabilities rawjson.Value) rawjson.Value {
+	if !w.Tasks {
+		capabilities = capabilities.Delete("tasks").Delete("extensions", "io.modelcontextprotocol/tasks")
 	}
-	return []elementList{
-		{"tools", func(e rawjson.Value) (rawjson.Value, bool) {
-			name, ok := elementName(e, "name")
-			if !ok || !w.Shower.ShowsTool(name) {
-				return nil, false
-			}
-			return w.Decorate.Tool(e), true
-		}},
-		{"prompts", show("name", w.Shower.ShowsPrompt)},
-		{"resources", show("uri", w.Shower.ShowsResource)},
-		{"resourceTemplates", show("uriTemplate", w.Shower.ShowsTemplate)},
-		{"contents", func(e rawjson.Value) (rawjson.Value, bool) {
-			if e.Kind() != rawjson.Object {
-				return e, true
-			}
-			return w.Decorate.Content(e), true
-		}},
-	}
-}
-
-// elementName returns the name under which a list element is judged. Elements
-// that a client could read in two ways have none and are left out.
-func elementName(e rawjson.Value, member string) (string, bool) {
-	if e.Kind() != rawjson.Object {
-		return "", false
-	}
-	for name := range e.Members() {
-		if name != member && strings.EqualFold(name, member) {
-			return "", false
-		}
-	}
-	return e.Get(member).Text()
+	return w.Decorate.Capabilities(w.Era, capabilities)
 }
 
 // isHandshake tells results of initialize and server/discover from results
 // that merely have a member called capabilities.
 func isHandshake(result rawjson.Value) bool {
 	return result.Get("protocolVersion").Exists() || result.Get("supportedVersions").Exists()
-}
-
-// cacheHints makes an answer that depends on the caller private (MCP
-// 2026-07-28, server/utilities/caching). All pages get the same scope, whether
-// or not this one lost an element. Legacy answers only have existing hints
-// corrected, since their schema has none.
-func (w *Rewriter) cacheHints(result rawjson.Value, cacheable bool) (rawjson.Value, error) {
-	scope, ttl := result.Get("cacheScope"), result.Get("ttlMs")
-	kind, _ := result.Get("resultType").Text()
-	complete := kind == "" || kind == "complete"
-	insert := w.Era == Modern && cacheable && complete
-	var err error
-	if scope.Exists() || insert {
-		if result, err = replaceIfChanged(result, scope, keepIfEqual(scope, `"private"`), "cacheScope"); err != nil {
-			return nil, err
-		}
-	}
-	if ttl.Exists() || insert {
-		if result, err = replaceIfChanged(result, ttl, w.capTTL(ttl), "ttlMs"); err != nil {
-			return nil, err
-		}
-	}
-	return result, nil
-}
-
-// capTTL lowers a hint to the cap and replaces anything but a whole number of
-// milliseconds by 0, which asks for no caching.
-func (w *Rewriter) capTTL(ttl rawjson.Value) rawjson.Value {
-	hint, err := strconv.ParseInt(string(ttl), 10, 64)
-	if err != nil || hint < 0 {
-		hint = 0
-	}
-	return keepIfEqual(ttl, strconv.FormatInt(min(hint, w.ListTTL.Milliseconds()), 10))
 }
 
 func keepIfEqual(v rawjson.Value, want string) rawjson.Value {
@@ -232,7 +180,7 @@ func keepIfEqual(v rawjson.Value, want string) rawjson.Value {
 
 // replaceIfChanged sets a member unless its value is still the same bytes.
 func replaceIfChanged(object, before, after rawjson.Value, member string) (rawjson.Value, error) {
-	if before.Exists() && slices.Equal(before, after) {
+	if slices.Equal(before, after) && before.Exists() == after.Exists() {
 		return object, nil
 	}
 	changed, err := object.Set(after, member)

@@ -38,12 +38,14 @@ type Rule struct {
 	OnMissingScope string `json:"on_missing_scope,omitempty"`
 }
 
-// The words of Config.Default and Rule.OnMissingScope.
+// The words of Config.Default, Rule.OnMissingScope and Config.Results.
 const (
 	Deny      = "deny"
 	Allow     = "allow"
 	Hide      = "hide"
 	Challenge = "challenge"
+	Filter    = "filter"
+	Pass      = "pass"
 )
 
 // Config says which names of the server may be seen and used, by whom.
@@ -52,6 +54,10 @@ type Config struct {
 	Default string `json:"default,omitempty"`
 	// Rules, of which the most specific one that fits a name decides alone.
 	Rules []Rule `json:"rules,omitempty"`
+	// Results is what happens to links in results of tools and prompts that lead
+	// to resources the caller may not read, and to such resources embedded
+	// there: "filter" (the default: they are left out) or "pass".
+	Results string `json:"results,omitempty"`
 }
 
 // Policy is a compiled [Config]; safe for concurrent use.
@@ -70,6 +76,9 @@ type compiledRule struct {
 func Compile(c Config) (*Policy, error) {
 	if c.Default != "" && c.Default != Deny && c.Default != Allow {
 		return nil, fmt.Errorf("policy default %q: write deny or allow", c.Default)
+	}
+	if c.Results != "" && c.Results != Filter && c.Results != Pass {
+		return nil, fmt.Errorf("policy results %q: write filter or pass", c.Results)
 	}
 	p := &Policy{defaultAllow: c.Default == Allow, rules: make(map[Kind][]compiledRule)}
 	for _, rule := range c.Rules {
@@ -92,8 +101,8 @@ func Compile(c Config) (*Policy, error) {
 	return p, nil
 }
 
-// Empty reports whether the policy shows nothing to anybody.
-func (p *Policy) Empty() bool { return !p.defaultAllow && len(p.rules) == 0 }
+// HidesNothing reports whether every name is shown to everybody.
+func (p *Policy) HidesNothing() bool { return p.defaultAllow && len(p.rules) == 0 }
 
 func (r Rule) compile() (compiledRule, error) {
 	pattern, err := ParsePattern(r.Pattern)

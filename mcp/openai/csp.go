@@ -75,9 +75,8 @@ func (o *Overlay) declareCSP(item rawjson.Value, uri string, configured *CSP, fo
 		if configured != nil && len(member.of(*configured)) > 0 {
 			origins = textArray(member.of(*configured))
 		}
-		required := member.openai == "connect_domains" || member.openai == "resource_domains"
-		if !origins.Exists() && required { // ChatGPT's own spelling wants both lists
-			own, _ = own.Set(rawjson.Value("[]"), member.openai)
+		if !origins.Exists() && (member.openai == "connect_domains" || member.openai == "resource_domains") {
+			origins = rawjson.Value("[]") // ChatGPT's own spelling wants both lists; empty means what absent means
 		}
 		if !origins.Exists() {
 			continue

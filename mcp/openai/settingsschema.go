@@ -6,6 +6,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/rawjson"
@@ -75,11 +76,15 @@ func (l Limits) settingsSchema(schema rawjson.Value, titled bool) (*SettingsSche
 	if err := l.checkMetadata(schema); err != nil {
 		return nil, fmt.Errorf("settings schema: %w", err)
 	}
-	for keyword := range schema.Members() {
+	for keyword, value := range schema.Members() {
 		switch keyword {
-		case "type", "properties", "required", "additionalProperties":
+		case "type", "properties", "required":
+		case "additionalProperties":
+			if _, ok := value.Bool(); !ok {
+				return nil, errors.New("settings schema: additionalProperties must be true or false")
+			}
 		default:
-			if !harmless(keyword) {
+			if !isAnnotation(keyword, value) {
 				return nil, fmt.Errorf("settings schema: unsupported keyword %q", clip(keyword))
 			}
 		}
@@ -137,8 +142,8 @@ func (l Limits) settingsField(v rawjson.Value, titled bool) (settingsField, erro
 	default:
 		return f, errors.New("type must be boolean, string, number or integer")
 	}
-	for keyword := range v.Members() {
-		if keyword != "type" && !slices.Contains(own, keyword) && !harmless(keyword) {
+	for keyword, value := range v.Members() {
+		if keyword != "type" && !slices.Contains(own, keyword) && !isAnnotation(keyword, value) {
 			return f, fmt.Errorf("%q cannot stand at type %s", clip(keyword), f.kind)
 		}
 	}
@@ -159,6 +164,24 @@ func (l Limits) settingsField(v rawjson.Value, titled bool) (settingsField, erro
 		return f, f.readNumeric(v)
 	}
 	return f, nil
+}
+
+// isAnnotation reports whether a keyword only describes, and its value is of
+// the type that JSON Schema gives it. Definitions are none: nothing may refer
+// to them here.
+func isAnnotation(keyword string, value rawjson.Value) bool {
+	switch keyword {
+	case "$schema", "$comment", "title", "description":
+		return value.Kind() == rawjson.String
+	case "deprecated", "readOnly", "writeOnly":
+		_, ok := value.Bool()
+		return ok
+	case "examples":
+		return value.Kind() == rawjson.Array
+	case "default":
+		return true
+	}
+	return strings.HasPrefix(keyword, "x-")
 }
 
 // readText reads the bounds of a string.

@@ -57,6 +57,7 @@ func TestAttacksAreRefused(t *testing.T) {
 		{"signed by another key", other.signRaw(RS256, header(""), payload)},
 		{"embedded jwk", other.signRaw(RS256, header(`,"jwk":`+string(must(json.Marshal(other.jwk())))), payload)},
 		{"embedded jwk, no kid", other.signRaw(RS256, `{"alg":"RS256","jwk":`+string(must(json.Marshal(other.jwk())))+`}`, payload)},
+		{"embedded jwk, well signed", headed(header(`,"jwk":` + string(must(json.Marshal(k1().jwk())))))},
 		{"jku", other.signRaw(RS256, header(fmt.Sprintf(`,"jku":%q`, evil.URL)), payload)},
 		{"jku, well signed", headed(header(fmt.Sprintf(`,"jku":%q`, evil.URL)))},
 		{"x5u", headed(header(fmt.Sprintf(`,"x5u":%q`, evil.URL)))},
@@ -250,6 +251,24 @@ func TestAlgorithmOutsideTheListIsRefusedBeforeKeysAreFetched(t *testing.T) {
 	wantKind(t, err, InvalidToken)
 	if n := server.fetches.Load(); n != 0 {
 		t.Fatalf("%d fetches for tokens that no key could have saved", n)
+	}
+}
+
+// TestBadFormIsRefusedBeforeKeysAreLookedUp covers what the key set would
+// refuse as well, only later.
+func TestBadFormIsRefusedBeforeKeysAreLookedUp(t *testing.T) {
+	for _, header := range []string{
+		`{"alg":"RS256","kid":"` + strings.Repeat("k", 257) + `"}`, `{"alg":"RS256","kid":"k1\u0000"}`,
+		`{"alg":"RS256","kid":""}`, `{"alg":"RS256","kid":1}`, `{"alg":"none"}`, `{"alg":"HS256"}`,
+	} {
+		if parsed, err := parseCompact(k1().signRaw(RS256, header, "{}")); err == nil {
+			t.Errorf("%s gave %+v", header, parsed)
+		}
+	}
+	for _, exp := range []string{`0`, `-1`, `-0`, `1.0`, `1e3`, `"1"`, `null`, `true`, `[1]`, `253402300800`} {
+		if claims, err := mapClaims([]byte(`{"iss":"i","aud":"a","sub":"s","exp":` + exp + `}`)); err == nil {
+			t.Errorf("exp %s gave %+v", exp, claims)
+		}
 	}
 }
 

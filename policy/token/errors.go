@@ -3,6 +3,7 @@ package token
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -90,7 +91,7 @@ func mismatch(member, issuer string, seen, want []string) *Error {
 	return &Error{
 		Kind:     InvalidToken,
 		Reason:   fmt.Sprintf("the token of issuer %q has %s %q, expected one of %q", issuer, member, shown, want),
-		Mismatch: &Mismatch{Member: member, Issuer: issuer, Seen: shown, Want: want},
+		Mismatch: &Mismatch{Member: member, Issuer: issuer, Seen: shown, Want: slices.Clone(want)},
 	}
 }
 

@@ -53,15 +53,12 @@ func (k *KeyHolder) land(f *flight, result fetchResult, err error, failures *int
 	}
 
 	k.mu.Lock()
-	delay := k.scheduleLocked(f, result, err, failures, now)
+	delay := k.scheduleLocked(result, err, failures, now)
 	k.nextFetch = now.Add(delay)
 	// Attempts to get the first keys do not count, so that an issuer that has
 	// just come up can be asked about a new key at once.
 	if k.usable() != nil {
 		k.limiter.fetched(f.onDemand, f.started)
-	}
-	if rotated {
-		k.misses.clear()
 	}
 	event, notify := k.recordLocked(f, result, err, rotated, now)
 	subscribers := k.subscribers
@@ -110,7 +107,8 @@ func (k *KeyHolder) publish(result fetchResult, now time.Time) (rotated bool) {
 	return rotated
 }
 
-func (k *KeyHolder) scheduleLocked(f *flight, result fetchResult, err error, failures *int, now time.Time) time.Duration {
+// scheduleLocked returns the time until the next fetch.
+func (k *KeyHolder) scheduleLocked(result fetchResult, err error, failures *int, now time.Time) time.Duration {
 	if err == nil {
 		*failures = 0
 		interval := result.maxAge
@@ -123,10 +121,6 @@ func (k *KeyHolder) scheduleLocked(f *flight, result fetchResult, err error, fai
 	}
 
 	s := k.usable()
-	if s != nil && f.onDemand && k.nextFetch.After(now) {
-		// A stranger's token must not change the schedule.
-		return k.nextFetch.Sub(now)
-	}
 	*failures++
 	if s == nil {
 		return jitter(backoff(firstRetry, lastRetry, *failures))

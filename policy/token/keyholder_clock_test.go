@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -241,6 +242,7 @@ func TestUnknownKidsCauseTwoFetchesAMinute(t *testing.T) {
 func TestOneOutdatedClientDoesNotUseUpTheLimiter(t *testing.T) {
 	issuer := goodIssuer(k1())
 	onFakeClock(t, KeyConfig{}, issuer, func(t *testing.T, k *KeyHolder) {
+		time.Sleep(5 * time.Minute) // so that the limiter alone would allow two
 		_, _, err := k.find(t.Context(), "outdated", RS256)
 		if err == nil || issuer.count() != 2 {
 			t.Fatalf("error %v after %d fetches", err, issuer.count())
@@ -262,6 +264,61 @@ func TestOneOutdatedClientDoesNotUseUpTheLimiter(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+func TestLimiter(t *testing.T) {
+	at := func(seconds int) time.Time { return time.Unix(1_800_000_000+int64(seconds), 0) }
+	l := limiter{cooldown: 30 * time.Second}
+	for i, step := range []struct {
+		at    int
+		allow bool // a token asks; if allowed it is fetched
+		clock bool // the clock fetches
+	}{
+		{at: 0, clock: true},
+		{at: 1, allow: true}, // right after a scheduled fetch
+		{at: 30},
+		{at: 59},
+		{at: 60, allow: true},
+		{at: 89},
+		{at: 90},
+		{at: 119},
+		{at: 121, allow: true},
+		{at: 600, allow: true},
+		{at: 629},
+		{at: 630, allow: true},
+		{at: 689},
+		{at: 690, allow: true},
+		{at: 1000, clock: true},
+		{at: 1001, clock: true},
+		{at: 1059},
+		{at: 1060, allow: true},
+	} {
+		if step.clock {
+			l.fetched(false, at(step.at))
+			continue
+		}
+		if got := l.allow(at(step.at)); got != step.allow {
+			t.Fatalf("step %d at %d s: allow %t, want %t", i, step.at, got, step.allow)
+		}
+		if step.allow {
+			l.fetched(true, at(step.at))
+		}
+	}
+}
+
+func TestSecureIssuerCannotNameInsecureKeys(t *testing.T) {
+	for _, jwksURL := range []string{"http://127.0.0.1/keys", "http://id.example/keys", "HTTP://127.0.0.1/keys"} {
+		synctest.Test(t, func(t *testing.T) {
+			issuer := &fakeIssuer{status: http.StatusOK, body: fmt.Appendf(nil, `{"issuer":"https://id.example","jwks_uri":%q}`, jwksURL)}
+			k := must(NewKeyHolder(KeyConfig{Issuer: "https://id.example", AllowInsecure: true, Transport: issuer}))
+			defer k.Close()
+			k.Start()
+			synctest.Wait()
+			if s := k.Stats(); s.State != Down || !strings.Contains(s.LastError, "not https") {
+				t.Fatalf("%s: stats %+v", jwksURL, s)
+			}
+		})
+	}
 }
 
 func TestCooldownIsSharedByUnknownKidsAndBadSignatures(t *testing.T) {

@@ -3,6 +3,7 @@ package token
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -143,7 +144,7 @@ func (k *KeyHolder) recordLocked(f *flight, result fetchResult, err error, rotat
 // unavailable is the answer to a token that cannot be judged now.
 func (k *KeyHolder) unavailable(reason string) *Error {
 	stats := k.Stats()
-	if stats.LastError != "" && stats.State != Fresh {
+	if stats.State != Fresh && stats.LastError != "" && !strings.Contains(reason, stats.LastError) {
 		reason = fmt.Sprintf("%s; last fetch of the key set: %s", reason, stats.LastError)
 	}
 

@@ -24,8 +24,9 @@ func (l *limiter) fetched(onDemand bool, started time.Time) {
 }
 
 // missMemory remembers key ids that are not in the key set, so that one client
-// with an outdated token does not use up the limiter. It forgets after ttl and
-// whenever the keys change. Callers hold the holder's mutex.
+// with an outdated token does not use up the limiter. It is asked only after
+// the key set, so that a key that has appeared is found in spite of it. Callers
+// hold the holder's mutex.
 type missMemory struct {
 	ttl   time.Duration
 	until map[string]time.Time
@@ -55,5 +56,3 @@ func (m *missMemory) add(kid string, now time.Time) {
 		m.until[kid] = now.Add(m.ttl)
 	}
 }
-
-func (m *missMemory) clear() { clear(m.until) }

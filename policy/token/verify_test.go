@@ -302,6 +302,24 @@ func TestRememberedTokensEndWithTheKeys(t *testing.T) {
 	}
 }
 
+// TestRememberedTokenOfOldKeysIsVerifiedAgain covers a token whose verification
+// was overtaken by a rotation.
+func TestRememberedTokenOfOldKeysIsVerifiedAgain(t *testing.T) {
+	server := newKeyServer(t, k1())
+	v := verifierFor(t, newHolder(t, KeyConfig{JWKSURL: server.URL}))
+	token := k1().token()
+	claims, err := v.Verify(t.Context(), token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := *v.cache.get(hashToken(token))
+	late.generation--
+	v.cache.put(hashToken(token), &late, time.Now())
+	if again, err := v.Verify(t.Context(), token); err != nil || again == claims {
+		t.Fatalf("got %p, %v: the entry of another generation was used", again, err)
+	}
+}
+
 func TestRefusedTokensAreNotRemembered(t *testing.T) {
 	server := newKeyServer(t, k1())
 	v := verifierFor(t, newHolder(t, KeyConfig{JWKSURL: server.URL}))

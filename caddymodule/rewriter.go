@@ -1,0 +1,43 @@
+package caddymodule
+
+import (
+	"strings"
+
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp"
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/rawjson"
+	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
+)
+
+// newRewriter wires the rewriting of this exchange's answer.
+func (e *exchange) newRewriter() *mcp.Rewriter {
+	rewriter := &mcp.Rewriter{
+		Era:         e.era(),
+		Shower:      e.view,
+		Decorate:    e.view,
+		Next:        e.nextPage(),
+		Content:     e.Policy.Results != policy.Pass && !e.rules.HidesNothing(),
+		Tasks:       e.servesTasks(),
+		ListTTL:     e.limits.listTTL,
+		ListChanged: e.catalogs.Drop,
+		MaxDepth:    e.limits.depth,
+	}
+	if !e.rules.HidesNothing() || e.servesTasks() {
+		rewriter.Seal = func(purpose mcp.Purpose, text string) string {
+			if purpose == mcp.PurposeCursor && e.rules.HidesNothing() {
+				return text
+			}
+			return e.sealer.Seal(purpose, e.holder(), text)
+		}
+	}
+	return rewriter
+}
+
+// nextPage fetches further pages for a client that asked for the first one.
+func (e *exchange) nextPage() func(cursor string) (rawjson.Value, error) {
+	if e.message == nil || !strings.HasSuffix(e.message.Method, "/list") || e.message.Params.Get("cursor").Exists() {
+		return nil
+	}
+	return func(cursor string) (rawjson.Value, error) {
+		return mcp.AskPage(e.r.Context(), e.exchanger(), e.message, e.r.Header, cursor)
+	}
+}
