@@ -54,15 +54,32 @@ func (m *Handler) allowedOrigin(r *http.Request) (string, bool) {
 		site := r.Header.Get("Sec-Fetch-Site")
 		return "(none, Sec-Fetch-Site " + site + ")", site != "cross-site" && site != "same-site"
 	case 1:
-		if m.origins[origins[0]] {
-			return origins[0], true
-		}
-		// The resource's own origin may depend on the tenant's host name.
-		own, err := url.Parse(m.resourceFor(r))
-		return origins[0], err == nil && own.Host != "" && origins[0] == own.Scheme+"://"+own.Host
+		return origins[0], m.origins[origins[0]] || m.ownOrigin(r, origins[0])
 	default:
 		return strings.Join(origins, ", "), false
 	}
+}
+
+// ownOrigin reports whether origin is the endpoint's own. A Host header says what
+// that is only where it has been checked against `hosts` or is this machine's
+// own name: otherwise a name that an attacker points at us would do.
+func (m *Handler) ownOrigin(r *http.Request, origin string) bool {
+	// The resource's origin may depend on the tenant's host name.
+	if own, err := url.Parse(m.resourceFor(r)); err == nil && own.Host != "" {
+		return origin == own.Scheme+"://"+own.Host
+	}
+	_, host, _ := strings.Cut(origin, "://")
+	return host == r.Host && (len(m.Hosts) > 0 || isLoopbackHost(host))
+}
+
+// isLoopbackHost reports whether host, with or without a port, can only be this
+// machine.
+func isLoopbackHost(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
 // corsHeaders lets an allowed page read the answer. One list drives preflight

@@ -135,7 +135,7 @@ func (e *exchange) read(w http.ResponseWriter) error {
 	if err != nil {
 		return &mcp.Error{Status: http.StatusBadRequest, Code: mcp.CodeParseError, Message: "the request body could not be read"}
 	}
-	e.message, err = mcp.ReadRequest(h, body, e.limits.depth)
+	e.message, err = mcp.Reader{MaxDepth: e.limits.depth, Known: e.known}.Read(h, body)
 	if err != nil {
 		return err
 	}
@@ -153,14 +153,6 @@ func (e *exchange) read(w http.ResponseWriter) error {
 // been written.
 func (e *exchange) decide(w http.ResponseWriter) (done bool) {
 	msg := e.message
-	if msg.Kind != mcp.Response && !e.known(msg.Era, msg.Method) {
-		if msg.Kind == mcp.Notification {
-			e.refuse(w, &mcp.Error{Status: http.StatusBadRequest, Code: mcp.CodeMethodNotFound, Message: "Method not found"})
-		} else {
-			e.refuse(w, mcp.MethodNotFound(msg))
-		}
-		return true
-	}
 	decision, about := e.view.decide(msg)
 	logField(e.r, zap.String("mcp_decision", decision.Verdict.String()))
 	switch {

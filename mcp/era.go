@@ -8,10 +8,7 @@
 // interfaces; nothing here knows about tokens, tenants or Caddy.
 package mcp
 
-import (
-	"strings"
-	"time"
-)
+import "time"
 
 // Era is one of the two protocol generations. It is a property of each
 // message: both may travel over one endpoint at the same time.
@@ -37,10 +34,11 @@ func (e Era) String() string {
 	return "legacy"
 }
 
-// EraOf tells to which era a protocol version belongs. Anything that is not a
-// date is legacy: no modern revision was ever named otherwise.
+// EraOf tells to which era a protocol version belongs. Versions are compared as
+// text, as the SDKs do. Anything that does not look like a date is legacy: no
+// modern revision was ever named otherwise.
 func EraOf(version string) Era {
-	if _, err := time.Parse(time.DateOnly, version); err != nil || strings.Compare(version, FirstModernVersion) < 0 {
+	if len(version) != len(time.DateOnly) || version[4] != '-' || version[7] != '-' || version < FirstModernVersion || version[0] > '9' {
 		return Legacy
 	}
 	return Modern

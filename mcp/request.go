@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"slices"
@@ -40,13 +41,27 @@ type Request struct {
 // metaVersion is where a modern request repeats the protocol revision.
 var metaVersion = []string{"_meta", "io.modelcontextprotocol/protocolVersion"}
 
-// ReadRequest reads the body of a POST. It refuses whatever two readers could
+// Reader reads client messages. The zero value knows the methods of the protocol
+// and [DefaultDepth].
+type Reader struct {
+	// MaxDepth bounds the nesting of a message; 0 means [DefaultDepth].
+	MaxDepth int
+	// Known reports whether a method may be sent; nil means [Known].
+	Known func(Era, string) bool
+}
+
+// Read reads the body of a POST. It refuses whatever two readers could
 // understand differently: batches, repeated or case-variant members, trailing
 // bytes, bad UTF-8, too deep nesting, ids that are neither strings nor
-// integers. In the modern era the mirrored headers must agree with the body
+// integers. Methods that are not known are refused next, before anything about
+// their parameters is judged. In the modern era the mirrored headers must agree with the body
 // (MCP 2026-07-28, transports/streamable-http "Server Validation"). Errors are
 // *[Error].
-func ReadRequest(h http.Header, body []byte, maxDepth int) (*Request, error) {
+func (c Reader) Read(h http.Header, body []byte) (*Request, error) {
+	maxDepth, known := cmp.Or(c.MaxDepth, DefaultDepth), c.Known
+	if known == nil {
+		known = Known
+	}
 	if err := singleHeaders(h); err != nil {
 		return nil, err
 	}
@@ -70,6 +85,20 @@ func ReadRequest(h http.Header, body []byte, maxDepth int) (*Request, error) {
 	}
 	if err := r.readEra(h); err != nil {
 		return nil, err
+	}
+	if r.Kind == Response {
+		return r, nil
+	}
+	if !known(r.Era, r.Method) {
+		return nil, MethodNotFound(r)
+	}
+	if err := r.readName(); err != nil {
+		return nil, err
+	}
+	if r.Era == Modern {
+		if err := r.checkModern(h); err != nil {
+			return nil, err
+		}
 	}
 	return r, nil
 }
@@ -127,7 +156,7 @@ func (r *Request) readEnvelope() error {
 			return refuse("member names are case-sensitive")
 		}
 	}
-	return r.readName()
+	return nil
 }
 
 // readName finds what the message is about. A method that is about a name must
@@ -157,38 +186,36 @@ func (r *Request) readName() error {
 	return nil
 }
 
-// readEra classifies the message (MCP 2026-07-28, basic/versioning).
+// readEra classifies the message: modern if its body or its header says so, and
+// then both must say the same (MCP 2026-07-28, basic/versioning).
 func (r *Request) readEra(h http.Header) error {
 	header := trimOWS(h.Get(HeaderVersion))
 	meta := r.Params.Get(metaVersion...)
 	claimed, ok := meta.Text()
 	switch {
-	case meta.Exists() && !ok:
+	case !meta.Exists():
+		r.Version, r.Era = header, EraOf(header)
+	case !ok:
 		return invalid(http.StatusBadRequest, CodeInvalidParams, r.ID, "Invalid params: the protocol version in _meta must be a string")
-	case meta.Exists():
-		r.Version = claimed
-	default:
-		r.Version = header
-	}
-	r.Era = EraOf(r.Version)
-	if EraOf(header) == Modern {
-		r.Era = Modern
-	}
-	if r.Era == Legacy {
-		return nil
-	}
-	if header != claimed && meta.Exists() {
+	case header != claimed:
 		return invalid(http.StatusBadRequest, CodeHeaderMismatch, r.ID, "Header mismatch: %s differs from the body", HeaderVersion)
+	default:
+		r.Version, r.Era = claimed, Modern
 	}
+	if r.Era == Modern && r.Kind == Response {
+		return invalid(http.StatusBadRequest, CodeInvalidRequest, nil, "Invalid request: clients send no responses in this revision")
+	}
+	return nil
+}
+
+// checkModern checks what a modern request must carry besides its era.
+func (r *Request) checkModern(h http.Header) error {
 	if err := r.checkMirrors(h); err != nil {
 		return err
 	}
 	// Notifications carry no version in their body by the schema.
-	if r.Kind == Call && !meta.Exists() {
+	if r.Kind == Call && !r.Params.Get(metaVersion...).Exists() {
 		return invalid(http.StatusBadRequest, CodeInvalidParams, r.ID, "Invalid params: _meta lacks the protocol version")
-	}
-	if r.Kind == Response {
-		return invalid(http.StatusBadRequest, CodeInvalidRequest, nil, "Invalid request: clients send no responses in this revision")
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func modern(method, name string, more ...string) http.Header {
 
 const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}`
 
-func TestReadRequestFindsWhatIsAsked(t *testing.T) {
+func TestReadFindsWhatIsAsked(t *testing.T) {
 	tests := []struct {
 		name   string
 		header http.Header
@@ -51,7 +51,7 @@ func TestReadRequestFindsWhatIsAsked(t *testing.T) {
 		{"large integer id", nil, `{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`, Request{Method: "ping"}},
 	}
 	for _, tt := range tests {
-		got, err := ReadRequest(tt.header, []byte(tt.body), 64)
+		got, err := Reader{}.Read(tt.header, []byte(tt.body))
 		if err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 			continue
@@ -65,7 +65,7 @@ func TestReadRequestFindsWhatIsAsked(t *testing.T) {
 	}
 }
 
-func TestReadRequestRefusesAmbiguity(t *testing.T) {
+func TestReadRefusesAmbiguity(t *testing.T) {
 	call := func(params string) string {
 		return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + params + `}`
 	}
@@ -123,10 +123,10 @@ func TestReadRequestRefusesAmbiguity(t *testing.T) {
 		{"name header broken base64", modern("tools/call", "=?base64?dA?="), modernCall, CodeHeaderMismatch},
 		{"name header unfinished sentinel", modern("tools/call", "=?base64?dA=="), modernCall, CodeHeaderMismatch},
 		{"name header raw UTF-8", modern("tools/call", "täglich"), call(`{"name":"täglich",` + meta + `}`), CodeHeaderMismatch},
-		{"client response in the modern era", modern("", ""), `{"jsonrpc":"2.0","id":7,"result":{}}`, CodeHeaderMismatch},
+		{"client response in the modern era", modern("", ""), `{"jsonrpc":"2.0","id":7,"result":{}}`, CodeInvalidRequest},
 	}
 	for _, tt := range tests {
-		r, err := ReadRequest(tt.header, []byte(tt.body), 64)
+		r, err := Reader{}.Read(tt.header, []byte(tt.body))
 		var refused *Error
 		switch {
 		case err == nil:
@@ -139,13 +139,41 @@ func TestReadRequestRefusesAmbiguity(t *testing.T) {
 	}
 }
 
+// Clients probe servers with methods of another era, and fall back by the code:
+// what is unknown must be told before what is wrong with its parameters.
+func TestUnknownMethodsAreToldFirst(t *testing.T) {
+	tests := []struct {
+		name   string
+		header http.Header
+		body   string
+		status int
+	}{
+		{"removed method without its parameter", modern("resources/subscribe", ""), `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{` + meta + `}}`, 404},
+		{"removed method without headers", header(HeaderVersion, FirstModernVersion), `{"jsonrpc":"2.0","id":1,"method":"tasks/result","params":{` + meta + `}}`, 404},
+		{"modern method in the legacy era", nil, `{"jsonrpc":"2.0","id":1,"method":"server/discover"}`, 200},
+		{"tasks are closed by default", nil, `{"jsonrpc":"2.0","id":1,"method":"tasks/get"}`, 200},
+		{"method in another case", nil, `{"jsonrpc":"2.0","id":1,"method":"Tools/Call","params":{"name":"t"}}`, 200},
+	}
+	for _, tt := range tests {
+		_, err := Reader{}.Read(tt.header, []byte(tt.body))
+		var refused *Error
+		if !errors.As(err, &refused) || refused.Code != CodeMethodNotFound || refused.Status != tt.status {
+			t.Errorf("%s: got %v, want %d with code %d", tt.name, err, tt.status, CodeMethodNotFound)
+		}
+	}
+	open := Reader{Known: func(Era, string) bool { return true }}
+	if _, err := open.Read(nil, []byte(`{"jsonrpc":"2.0","id":1,"method":"x/y"}`)); err != nil {
+		t.Errorf("opened method: %v", err)
+	}
+}
+
 func TestRefusalsCarryTheIDWhereItWasReadable(t *testing.T) {
-	_, err := ReadRequest(nil, []byte(`{"jsonrpc":"2.0","id":9007199254740993,"method":"tools/call","params":{}}`), 64)
+	_, err := Reader{}.Read(nil, []byte(`{"jsonrpc":"2.0","id":9007199254740993,"method":"tools/call","params":{}}`))
 	var refused *Error
 	if !errors.As(err, &refused) || !strings.Contains(string(refused.Body()), `"id":9007199254740993,`) {
 		t.Errorf("got %v", err)
 	}
-	_, err = ReadRequest(nil, []byte(`[1]`), 64)
+	_, err = Reader{}.Read(nil, []byte(`[1]`))
 	if !errors.As(err, &refused) || !strings.Contains(string(refused.Body()), `"id":null`) {
 		t.Errorf("unreadable id: got %v", err)
 	}
@@ -165,7 +193,7 @@ func TestHeaderValuesSurviveTheSentinel(t *testing.T) {
 func TestModernHeadersAreSentAsServersReadThem(t *testing.T) {
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"plain",` + meta + `}}`
 	h := modern("tools/call", "=?base64?cGxhaW4=?=", "Last-Event-Id", "7", "Mcp-Param-Region", "eu")
-	r, err := ReadRequest(h, []byte(body), 64)
+	r, err := Reader{}.Read(h, []byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,12 +216,12 @@ func TestDecoyAsksForTheSameKindOfThing(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"ref":{"type":"ref/resource","uri":"deck://{id}"}}}`, "ref.uri"},
 	}
 	for _, tt := range tests {
-		r, err := ReadRequest(nil, []byte(tt.body), 64)
+		r, err := Reader{}.Read(nil, []byte(tt.body))
 		if err != nil {
 			t.Fatal(err)
 		}
 		d := NewDecoy(r)
-		again, err := ReadRequest(nil, d.Body, 64)
+		again, err := Reader{}.Read(nil, d.Body)
 		if err != nil || again.Name != d.Name || again.Method != r.Method || strings.Contains(string(d.Body), r.Name) {
 			t.Errorf("%s: decoy %s: %v", tt.body, d.Body, err)
 		}
@@ -213,9 +241,9 @@ func TestDecoyAsksForTheSameKindOfThing(t *testing.T) {
 	}
 }
 
-// FuzzReadRequest proves that an accepted request reads the same in the
+// FuzzRead proves that an accepted request reads the same in the
 // standard library, whose decoder folds case and takes the last duplicate.
-func FuzzReadRequest(f *testing.F) {
+func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{"x":[1,{}]}}}`), "", "")
 	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t",`+meta+`}}`), "tools/call", "t")
 	f.Add([]byte(`{"jsonrpc":"2.0","id":"é","method":"resources/read","params":{"uri":"ui://\u00e9"}}`), "", "")
@@ -224,10 +252,10 @@ func FuzzReadRequest(f *testing.F) {
 		if method != "" {
 			h = modern(method, name)
 		}
-		r, err := ReadRequest(h, body, 64)
+		r, err := Reader{}.Read(h, body)
 		if err != nil {
 			var refused *Error
-			if !errors.As(err, &refused) || refused.Status/100 != 4 {
+			if !errors.As(err, &refused) || refused.Status/100 != 4 && refused.Code != CodeMethodNotFound {
 				t.Fatalf("error %v is no refusal", err)
 			}
 			return
@@ -235,7 +263,7 @@ func FuzzReadRequest(f *testing.F) {
 		checkAgainstStandardLibrary(t, r, body)
 		if Subject(r.Method) != SubjectNone && r.Kind != Response {
 			d := NewDecoy(r)
-			if again, err := ReadRequest(nil, d.Body, 64); r.Era == Legacy && (err != nil || again.Name != d.Name) {
+			if again, err := (Reader{}).Read(nil, d.Body); r.Era == Legacy && (err != nil || again.Name != d.Name) {
 				t.Fatalf("decoy of %s is %s: %v", body, d.Body, err)
 			}
 		}

@@ -73,9 +73,9 @@ func TestFormAnswers(t *testing.T) {
 	schema := func(input string) string {
 		return `{"type":"object","properties":{"part":{"type":"string","format":"uri","x-openai-input":{"type":"resource",` + options + input + `}},"n":{"type":"integer","maximum":3},"tags":{"type":"array","items":{"type":"string"},"maxItems":2,"uniqueItems":true}},"required":["part"]}`
 	}
-	closedForm := must2(plain.Form(parse(t, schema(``))))
-	openForm := must2(plain.Form(parse(t, schema(`,"userOptions":{}`))))
-	implicit := must2(plain.Form(parse(t, `{"type":"object","properties":{"parts":{"type":"array","items":{"type":"string"},"x-openai-input":{"type":"resource","selection":"implicit",`+options+`}}}}`)))
+	closedForm := sure(plain.Form(parse(t, schema(``))))
+	openForm := sure(plain.Form(parse(t, schema(`,"userOptions":{}`))))
+	implicit := sure(plain.Form(parse(t, `{"type":"object","properties":{"parts":{"type":"array","items":{"type":"string"},"x-openai-input":{"type":"resource","selection":"implicit",`+options+`}}}}`)))
 	tests := []struct {
 		name   string
 		form   *Form

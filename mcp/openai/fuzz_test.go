@@ -38,6 +38,7 @@ func FuzzSettings(f *testing.F) {
 		if err := json.Unmarshal(raw, &reference); err != nil {
 			t.Fatalf("%s: %v", raw, err)
 		}
+		reference.Schema = "" // the reference knows fewer dialects
 		var instance map[string]any
 		if err := json.Unmarshal(values, &instance); err != nil {
 			t.Fatalf("%s: %v", values, err)
@@ -67,7 +68,7 @@ func FuzzMentionItems(f *testing.F) {
 	f.Add([]byte(`[{"type":"resource_link","uri":"acme://orders/9f2#x","name":"order-9","title":"Order 9","size":3,"icons":[{"src":"https://cdn.example/i.png","sizes":["any"]}]}]`))
 	f.Add([]byte(`[{"type":"resource","resourceUri":"acme://orders/9f2","title":"Order 9","subtitle":"Open"},{"type":"resource","resourceUri":"a:#mcp-app-seal=AAAAAAAAAAAAAAAAAAAAAA","title":"T"}]`))
 	f.Add([]byte(`[{"type":"resource_link","uri":"java\tscript:x","name":"n"}]`))
-	o := must2(Compile(Declarations{Mentions: &Mentions{SearchTool: "s", BindHandles: []string{"*"}}}))
+	o := sure(Compile(Declarations{Mentions: &Mentions{SearchTool: "s", BindHandles: []string{"*"}}}))
 	mine, other := o.Handles([]byte("key"), []byte("me")), o.Handles([]byte("key"), []byte("you"))
 	f.Fuzz(func(t *testing.T, src []byte) {
 		items, err := rawjson.Parse(src, 64)
@@ -136,7 +137,7 @@ func FuzzOrigins(f *testing.F) {
 func FuzzOverlay(f *testing.F) {
 	yes := true
 	action := &QuickAction{Title: "New", Icons: []Icon{{Src: "https://cdn.example/new.svg"}}, Tool: "create"}
-	o := must2(Compile(Declarations{
+	o := sure(Compile(Declarations{
 		Entrypoints: []Entrypoint{{Tool: "t", Type: "global", Title: "T", QuickAction: action}, {Tool: "t", Type: "file", Extensions: []string{".stl"}}},
 		Display:     []Display{{URI: "ui://*", Prefer: "fullscreen"}},
 		Settings:    &Settings{ReadTool: "t", UpdateTool: "u"},

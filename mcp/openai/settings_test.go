@@ -8,9 +8,9 @@ import (
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/rawjson"
 )
 
-var plain = must2(Compile(Declarations{}))
+var plain = sure(Compile(Declarations{}))
 
-func must2[T any](v T, err error) T {
+func sure[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
 	}
@@ -205,7 +205,7 @@ func TestSettingsContentIsRebuiltByOption(t *testing.T) {
 // TestWrongUpdateResultIsReportedNotRefused: the server has saved by then, and
 // an error would make the user try again.
 func TestWrongUpdateResultIsReportedNotRefused(t *testing.T) {
-	schema := must2(plain.SettingsSchema(parse(t, `{"type":"object","properties":{"on":{"type":"boolean","title":"On"}}}`)))
+	schema := sure(plain.SettingsSchema(parse(t, `{"type":"object","properties":{"on":{"type":"boolean","title":"On"}}}`)))
 	for _, result := range []string{`{"structuredContent":{"values":{}}}`, `{"structuredContent":{"values":{"on":1}}}`, `{"content":[]}`, `{"structuredContent":{"values":{"on":true},"revision":3}}`} {
 		got, found := plain.SettingsUpdateResult(parse(t, result), SettingsContext{Schema: schema})
 		if string(got) != result || codes(found) != "settings-update-result" {
@@ -280,4 +280,26 @@ func contentText(result rawjson.Value) string {
 		return text
 	}
 	return ""
+}
+
+func TestSettingsAdvice(t *testing.T) {
+	result := parse(t, `{"schema":{"type":"object","properties":{"a":{"type":"string","title":"A","pattern":"^\\p{L}*$","default":""}}},"values":{"a":"x"}}`)
+	got, _, found, err := plain.SettingsRead(result, SettingsContext{})
+	if err != nil || string(got) != string(result) || codes(found) != "settings-default settings-pattern" {
+		t.Errorf("got %s, %v, %v", got, found, err)
+	}
+	if _, _, _, err := plain.SettingsRead(parse(t, `{"schema":{"type":"object","properties":{}},"values":{"x":1}}`), SettingsContext{}); err == nil {
+		t.Error("an unknown value passed")
+	}
+}
+
+func TestPinnedSchemaChecksTheFirstUpdate(t *testing.T) {
+	o := compile(t, Declarations{Settings: &Settings{ReadTool: "r", UpdateTool: "u", Schema: []byte(`{"type":"object","properties":{"on":{"type":"boolean","title":"On"}}}`)}})
+	if err := o.SettingsUpdate(parse(t, `{"set":{"on":"yes"}}`), SettingsContext{}); err == nil {
+		t.Error("a value against the pinned schema passed")
+	}
+	_, err := Compile(Declarations{Settings: &Settings{ReadTool: "r", UpdateTool: "u", Schema: []byte(`{"type":"array"}`)}})
+	if err == nil || !strings.Contains(err.Error(), "the schema member of the read tool's answer") {
+		t.Errorf("a pinned schema that is none: %v", err)
+	}
 }

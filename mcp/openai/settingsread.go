@@ -43,6 +43,9 @@ func (o *Overlay) SettingsRead(structured rawjson.Value, c SettingsContext) (raw
 	if schema.defaults {
 		found.add("settings-default", keySettings, "a setting has the keyword default, which the official SDKs refuse", "give the default in values instead")
 	}
+	if schema.unportable != nil {
+		found.add("settings-pattern", keySettings, "not every host reads a pattern of the settings alike: "+schema.unportable.Error(), "use what RE2, Python and ECMAScript share")
+	}
 	layout := structured.Get("layout")
 	if !layout.Exists() {
 		return structured, schema, found, nil
@@ -85,8 +88,8 @@ func (o *Overlay) SettingsUpdate(arguments rawjson.Value, c SettingsContext) err
 	case n > o.limits.SettingsFields:
 		return fmt.Errorf("%w: a settings update has at most %d settings", ErrTooLarge, o.limits.SettingsFields)
 	}
-	if c.Schema != nil {
-		return c.Schema.Check(set, true)
+	if schema := o.schemaFor(c); schema != nil {
+		return schema.Check(set, true)
 	}
 	anyText := settingsField{kind: "string", maxLength: o.limits.SettingsString}
 	for name, value := range set.Members() {
@@ -113,8 +116,8 @@ func (o *Overlay) SettingsUpdateResult(result rawjson.Value, c SettingsContext) 
 	}
 	structured := result.Get("structuredContent")
 	err := closed(structured, "values")
-	if err == nil && c.Schema != nil {
-		err = c.Schema.Check(structured.Get("values"), false)
+	if schema := o.schemaFor(c); err == nil && schema != nil {
+		err = schema.Check(structured.Get("values"), false)
 	}
 	if err == nil {
 		var out rawjson.Value
@@ -126,4 +129,13 @@ func (o *Overlay) SettingsUpdateResult(result rawjson.Value, c SettingsContext) 
 		"settings-update-result", keySettings, "the update was carried out, but its result is not what hosts expect: " + err.Error(),
 		"answer {values} with the value of every setting",
 	}}
+}
+
+// schemaFor is the schema that values are checked against, nil if none is
+// known.
+func (o *Overlay) schemaFor(c SettingsContext) *SettingsSchema {
+	if c.Schema == nil && o.settings != nil {
+		return o.settings.pinned
+	}
+	return c.Schema
 }

@@ -23,9 +23,10 @@ const (
 // SettingsSchema is a checked settings schema, ready to check values. It is
 // immutable and safe for concurrent use.
 type SettingsSchema struct {
-	raw      rawjson.Value
-	fields   map[string]settingsField
-	defaults bool // some field has a default, which the official SDKs refuse
+	raw        rawjson.Value
+	fields     map[string]settingsField
+	defaults   bool  // some field has a default, which the official SDKs refuse
+	unportable error // why some pattern is not read alike everywhere
 }
 
 // settingsField is one setting: a primitive with its bounds.
@@ -83,6 +84,10 @@ func (l Limits) settingsSchema(schema rawjson.Value, titled bool) (*SettingsSche
 			if _, ok := value.Bool(); !ok {
 				return nil, errors.New("settings schema: additionalProperties must be true or false")
 			}
+		case "$schema":
+			if dialect, _ := value.Text(); !knownDialect(dialect) {
+				return nil, fmt.Errorf("settings schema: unknown dialect %q", clip(dialect))
+			}
 		default:
 			if !isAnnotation(keyword, value) {
 				return nil, fmt.Errorf("settings schema: unsupported keyword %q", clip(keyword))
@@ -110,6 +115,9 @@ func (l Limits) settingsSchema(schema rawjson.Value, titled bool) (*SettingsSche
 		}
 		s.fields[name] = field
 		s.defaults = s.defaults || property.Get("default").Exists()
+		if field.pattern != nil && s.unportable == nil {
+			s.unportable = portablePattern(field.pattern.String())
+		}
 	}
 	if required := schema.Get("required"); required.Exists() {
 		names, ok := texts(required)
@@ -171,7 +179,7 @@ func (l Limits) settingsField(v rawjson.Value, titled bool) (settingsField, erro
 // to them here.
 func isAnnotation(keyword string, value rawjson.Value) bool {
 	switch keyword {
-	case "$schema", "$comment", "title", "description":
+	case "$comment", "title", "description":
 		return value.Kind() == rawjson.String
 	case "deprecated", "readOnly", "writeOnly":
 		_, ok := value.Bool()
@@ -182,6 +190,13 @@ func isAnnotation(keyword string, value rawjson.Value) bool {
 		return true
 	}
 	return strings.HasPrefix(keyword, "x-")
+}
+
+// knownDialect reports whether $schema names a draft of JSON Schema. All of
+// them read the keywords of a settings schema alike.
+func knownDialect(dialect string) bool {
+	_, draft, ok := strings.Cut(strings.TrimSuffix(dialect, "#"), "://json-schema.org/")
+	return ok && slices.Contains([]string{"draft-04/schema", "draft-06/schema", "draft-07/schema", "draft/2019-09/schema", "draft/2020-12/schema"}, draft)
 }
 
 // readText reads the bounds of a string.
