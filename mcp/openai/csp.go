@@ -9,7 +9,7 @@ import (
 )
 
 // cspMember is one list of origins in its two spellings; an empty name means
-// that the spelling does not have it. (Host facts, UI resource.)
+// that the spelling does not have it. (Apps SDK reference, UI resource.)
 type cspMember struct {
 	standard string // in _meta.ui.csp
 	openai   string // in _meta["openai/widgetCSP"]

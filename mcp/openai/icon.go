@@ -98,7 +98,7 @@ func checkImageAddress(src string) error {
 
 // reviewIcons advises on the icons of an entrypoint: ChatGPT draws them in the
 // colour of the text, 20 by 20, and falls back to a generic one.
-// (Host facts, Tool descriptor, icons.)
+// (Apps SDK reference, tool descriptor, icons.)
 func reviewIcons(icons rawjson.Value, name string, found *findings) {
 	if !icons.Exists() {
 		return

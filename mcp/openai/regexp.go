@@ -13,7 +13,7 @@ var errUnicodeClass = errors.New(`\p{…} is unknown to Python's re`)
 
 // portablePattern checks that a pattern means something in all three languages
 // that hosts validate with: RE2, Python's re and ECMAScript with the u flag.
-// (Schema portability rules S01 and S02.)
+// (Rules S01 and S02 of [LintTool].)
 func portablePattern(p string) error {
 	inClass := false
 	for i := 0; i < len(p); i++ {

@@ -20,7 +20,7 @@ func (r Requests) check() error {
 
 // RequestParams takes out of the params of a request what the server is not to
 // believe or not to know, and leaves every other byte. A path that passes must
-// be a string. (Extensions, Filesystem Access; host facts, What ChatGPT sends.)
+// be a string. (Extensions, Filesystem Access; Apps SDK reference, client metadata.)
 func (o *Overlay) RequestParams(params rawjson.Value) (rawjson.Value, error) {
 	resource := params.Get("_meta", "openai/resource")
 	if path := resource.Get("path"); path.Exists() {

@@ -136,7 +136,7 @@ func (o *Overlay) resourceFor(uri string) Resource {
 }
 
 // declareResource writes the members of MCP Apps and their older spellings.
-// (MCP Apps, UI resource metadata; host facts, UI resource.)
+// (MCP Apps, UI resource metadata; Apps SDK reference, UI resource.)
 func (o *Overlay) declareResource(item rawjson.Value, uri, profile string, found *findings) (rawjson.Value, error) {
 	r := o.resourceFor(uri)
 	item, err := o.declareCSP(item, uri, r.CSP, found)

@@ -11,7 +11,7 @@ import (
 )
 
 // maxStatus bounds the status texts of a running tool, in characters.
-// (Host facts, Tool descriptor, toolInvocation.)
+// (Apps SDK reference, tool descriptor, toolInvocation.)
 const maxStatus = 64
 
 func compileTools(list []Tool) error {
@@ -120,7 +120,7 @@ func (o *Overlay) declareTool(tool rawjson.Value, name string, found *findings) 
 
 // mirrorTool writes the older spellings of what the tool says in the standard
 // ones, and the standard resource link where only the older one is there. A
-// host drops a widget whose two links differ. (Host facts, Tool descriptor.)
+// host drops a widget whose two links differ. (Apps SDK reference, tool descriptor.)
 func (o *Overlay) mirrorTool(tool rawjson.Value) rawjson.Value {
 	if !o.mirror {
 		return tool
