@@ -15,7 +15,7 @@ import (
 // parseAuth reads:
 //
 //	auth {
-//		mode strict | none [public]
+//		mode strict | mixed | none [public]
 //		issuer <url> {
 //			jwks_url   <url>
 //			algorithms <alg>...
@@ -23,7 +23,9 @@ import (
 //		}
 //		audience <value>...
 //		scopes   <scope>...
-//		leeway   <duration>
+//		leeway        <duration>
+//		max_token_age <duration>
+//		metadata_redirect
 //	}
 func (m *Handler) parseAuth(d *caddyfile.Dispenser) error {
 	if err := opens(d, m.Auth != nil); err != nil {
@@ -36,6 +38,15 @@ func (m *Handler) parseAuth(d *caddyfile.Dispenser) error {
 		"audience": list(&m.Auth.Audiences),
 		"scopes":   list(&m.Auth.Scopes),
 		"leeway":   duration(&m.Auth.Leeway),
+		"max_token_age": func(d *caddyfile.Dispenser) error {
+			var age *caddy.Duration
+			err := duration(&age)(d)
+			if err == nil {
+				m.Auth.MaxTokenAge = *age
+			}
+			return err
+		},
+		"metadata_redirect": flag(&m.Auth.MetadataRedirect),
 	})
 }
 
@@ -44,12 +55,12 @@ func (a *Auth) parseMode(d *caddyfile.Dispenser) error {
 	switch {
 	case a.Mode != "":
 		return d.Errf("mode already specified: %s", a.Mode)
-	case len(args) == 1 && (args[0] == modeStrict || args[0] == modeNone):
+	case len(args) == 1 && (args[0] == modeStrict || args[0] == modeMixed || args[0] == modeNone):
 		a.Mode = args[0]
 	case len(args) == 2 && args[0] == modeNone && args[1] == "public":
 		a.Mode, a.Public = modeNone, true
 	default:
-		return d.Err("expected: mode strict, mode none, or mode none public")
+		return d.Err("expected: mode strict, mode mixed, mode none, or mode none public")
 	}
 	return nil
 }
@@ -227,13 +238,17 @@ func (m *Handler) parseLinks(d *caddyfile.Dispenser) error {
 //
 //	identity {
 //		headers <prefix>
+//		forward_token
 //	}
 func (m *Handler) parseIdentity(d *caddyfile.Dispenser) error {
 	if err := opens(d, m.Identity != nil); err != nil {
 		return err
 	}
 	m.Identity = &Identity{}
-	return block(d, map[string]subdirective{"headers": scalar(&m.Identity.Headers)})
+	return block(d, map[string]subdirective{
+		"headers":       scalar(&m.Identity.Headers),
+		"forward_token": flag(&m.Identity.ForwardToken),
+	})
 }
 
 // parseLimits reads:

@@ -6,8 +6,9 @@ import (
 
 // Auth says whose tokens are accepted.
 type Auth struct {
-	// Mode is "strict" (the default: every message needs a token) or "none" (no
-	// tokens at all; see Public).
+	// Mode is "strict" (the default: every message needs a token), "mixed"
+	// (callers without a token see and use what no rule closes to them; a bad
+	// token is still refused) or "none" (no tokens at all; see Public).
 	Mode string `json:"mode,omitempty"`
 	// Public lets mode none answer connections from public addresses. Without
 	// it only loopback and private addresses are served, as a guard against
@@ -21,6 +22,12 @@ type Auth struct {
 	Audiences []string `json:"audiences,omitempty"`
 	// Scopes every token must carry. Default: none.
 	Scopes []string `json:"scopes,omitempty"`
+	// MetadataRedirect sends clients that look for the authorization server's
+	// metadata at this host (RFC 8414) to the first issuer.
+	MetadataRedirect bool `json:"metadata_redirect,omitempty"`
+	// MaxTokenAge refuses tokens issued longer ago, and those that do not say
+	// when. Default: no such rule.
+	MaxTokenAge caddy.Duration `json:"max_token_age,omitempty"`
 	// Leeway is the clock difference tolerated for exp, nbf and iat. Default: 30s.
 	Leeway *caddy.Duration `json:"leeway,omitempty"`
 }
@@ -46,9 +53,10 @@ type Tenant struct {
 	// objects. The value is a string or an array of strings.
 	Claim string `json:"claim"`
 	// Require is the tenant that this route stands for: a literal, or a
-	// placeholder such as {http.request.host.labels.2}. Callers of other tenants
-	// get 403, and so does everybody where it comes out empty. Without it
-	// callers act for the one tenant of their token.
+	// placeholder such as {http.request.host.labels.2}. A request header counts
+	// only on connections from the server's trusted_proxies. Callers of other
+	// tenants get 403, and so does everybody where it comes out empty. Without
+	// it callers act for the one tenant of their token.
 	Require string `json:"require,omitempty"`
 	// Allow lists the tenants served. Default: all.
 	Allow []string `json:"allow,omitempty"`
@@ -68,6 +76,10 @@ type Identity struct {
 	// Whatever a client sends under the prefix is removed first. Default:
 	// X-Mcp-App-.
 	Headers string `json:"headers,omitempty"`
+	// ForwardToken passes the client's token to the server. MCP forbids a server
+	// to pass tokens on that were made for another (2026-07-28,
+	// basic/authorization): only for a server that is the same resource.
+	ForwardToken bool `json:"forward_token,omitempty"`
 }
 
 // Limits bound what one message may cost. Zero means the default.

@@ -160,7 +160,7 @@ func (e *exchange) decide(w http.ResponseWriter) (done bool) {
 	case decision.Verdict == policy.StepUp:
 		e.denyCall(decision)
 		found, _ := e.routeFor(e.r)
-		e.stepUp(w, found, policy.Union(e.Auth.Scopes, decision.Scopes))
+		e.stepUp(w, e.r, found, policy.Union(e.Auth.Scopes, decision.Scopes))
 		return true
 	default:
 		e.denyCall(decision)
@@ -209,7 +209,9 @@ func (e *exchange) refuse(w http.ResponseWriter, err error) {
 // of the token. From here on it may be repeated for questions of our own.
 func (e *exchange) prepareHeaders() {
 	e.r.URL.Path, e.r.URL.RawPath = e.Path, ""
-	e.r.Header.Del("Authorization")
+	if !e.forwardsToken() {
+		e.r.Header.Del("Authorization")
+	}
 	// Bytes that shall be looked at must not arrive compressed.
 	e.r.Header.Set("Accept-Encoding", "identity")
 	e.identity.set(e.r.Header, e.principal)

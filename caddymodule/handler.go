@@ -109,22 +109,23 @@ type Handler struct {
 	// proxies in front that cut quiet connections. Default: never.
 	KeepAlive *caddy.Duration `json:"keep_alive,omitempty"`
 
-	logger        *zap.Logger
-	rules         *policy.Policy
-	tenancy       policy.Tenancy
-	overlay       *openai.Overlay
-	verifier      *token.Verifier // nil in mode none
-	release       []func()        // gives back what Provision took from pools
-	proxy         caddyhttp.MiddlewareHandler
-	catalogs      *mcp.CatalogCache
-	routes        []route
-	metadataPaths []string
-	origins       originSet
-	limits        effectiveLimits
-	identity      identityHeaders
-	seal          *sealKeys
-	methods       []policy.Pattern
-	warned        *onceSet
+	logger    *zap.Logger
+	rules     *policy.Policy
+	tenancy   policy.Tenancy
+	overlay   *openai.Overlay
+	verifier  *token.Verifier // nil in mode none
+	release   []func()        // gives back what Provision took from pools
+	proxy     caddyhttp.MiddlewareHandler
+	catalogs  *mcp.CatalogCache
+	routes    []route
+	documents documents
+	origins   originSet
+	limits    effectiveLimits
+	identity  identityHeaders
+	seal      *sealKeys
+	methods   []policy.Pattern
+	hints     hints
+	warned    *onceSet
 }
 
 // CaddyModule returns the Caddy module information.
@@ -142,6 +143,8 @@ func (m *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 		return m.serveEndpoint(w, r, next)
 	case atMetadata:
 		return m.serveMetadata(w, r)
+	case atIssuerMetadata:
+		return m.redirectToIssuer(w, r)
 	default:
 		return next.ServeHTTP(w, r)
 	}

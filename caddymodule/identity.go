@@ -65,3 +65,6 @@ func (h identityHeaders) owns(name string) bool {
 func foldHeader(name string) string {
 	return strings.NewReplacer("_", "-", ".", "-").Replace(strings.ToLower(name))
 }
+
+// forwardsToken reports whether the operator wants the server to see tokens.
+func (m *Handler) forwardsToken() bool { return m.Identity != nil && m.Identity.ForwardToken }

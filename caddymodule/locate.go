@@ -14,9 +14,8 @@ const (
 	elsewhere place = iota
 	atEndpoint
 	atMetadata
+	atIssuerMetadata
 )
-
-const wellKnown = "/.well-known/oauth-protected-resource"
 
 // locate tells what a URL is about. The documents have fixed addresses (RFC
 // 9728 §3) and are matched exactly; the endpoint is also recognised in
@@ -25,8 +24,10 @@ func (m *Handler) locate(u *url.URL) place {
 	switch {
 	case samePath(u, m.Path):
 		return atEndpoint
-	case slices.Contains(m.metadataPaths, u.EscapedPath()):
+	case slices.Contains(m.documents.metadata, u.EscapedPath()):
 		return atMetadata
+	case slices.Contains(m.documents.issuer, u.EscapedPath()):
+		return atIssuerMetadata
 	default:
 		return elsewhere
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -66,6 +67,9 @@ func (m *Handler) Provision(ctx caddy.Context) error {
 			return fmt.Errorf("auth: %w", err)
 		}
 	}
+	if err := m.findDocuments(); err != nil {
+		return fmt.Errorf("resource: %w", err)
+	}
 	if len(m.Upstreams) > 0 {
 		if m.proxy, err = m.buildProxy(ctx); err != nil {
 			return err
@@ -123,12 +127,13 @@ func (m *Handler) check() error {
 		}
 	}
 	problem(!strings.HasPrefix(m.Path, "/"), "path: must begin with a slash, such as /mcp")
-	problem(m.Auth.Mode != modeStrict && m.Auth.Mode != modeNone, "auth: mode must be strict or none")
+	problem(!slices.Contains([]string{modeStrict, modeMixed, modeNone}, m.Auth.Mode), "auth: mode must be strict, mixed or none")
 	problem(m.authenticates() && len(m.Auth.Issuers) == 0,
-		"auth: strict mode needs an issuer; write auth { issuer https://… }, or auth { mode none } for a server that only this machine may use")
+		"auth: an endpoint with tokens needs an issuer; write auth { issuer https://… }, or auth { mode none } for a server that only this machine may use")
 	problem(m.authenticates() && m.Resource == "",
-		"resource: strict mode needs the public URL of the endpoint; write resource https://your.host"+m.Path)
+		"resource: an endpoint with tokens needs its public URL; write resource https://your.host"+m.Path)
 	problem(!m.authenticates() && m.Tenant != nil, "tenant: without tokens nobody's tenant is known; remove auth { mode none } or the tenant block")
+	problem(m.Tenant != nil && clientChosen(m.Tenant.Require), "tenant: require must not be something every client can write, such as a cookie or the query; use the host name, or a header set by a trusted proxy")
 	problem(m.Tenant != nil && m.Tenant.Claim == "", "tenant: name the claim that holds the tenant; write tenant { claim org_id }")
 	problem(m.Tenant != nil && m.Policy.Default == policy.Allow,
 		"policy: default allow beside a tenant block shows every tool a server update adds to every tenant; name the tools, or write tool * to say that you mean all of them")
@@ -167,7 +172,10 @@ func (m *Handler) Validate() error {
 }
 
 func (m *Handler) provisionAuth() error {
-	config := token.Config{Issuers: make([]token.IssuerConfig, len(m.Auth.Issuers))}
+	config := token.Config{
+		Issuers:     make([]token.IssuerConfig, len(m.Auth.Issuers)),
+		MaxTokenAge: time.Duration(m.Auth.MaxTokenAge),
+	}
 	if m.Auth.Leeway != nil {
 		config.Leeway = cmp.Or(time.Duration(*m.Auth.Leeway), -1)
 	}
@@ -187,11 +195,7 @@ func (m *Handler) provisionAuth() error {
 	}
 	m.verifier = verifier
 	m.release = append(m.release, verifier.Close)
-	if err := m.buildRoutes(); err != nil {
-		return err
-	}
-	m.metadataPaths, err = m.findMetadataPaths()
-	return err
+	return m.buildRoutes()
 }
 
 // onceSet remembers what has been warned about, so that a fault met on every

@@ -1,7 +1,6 @@
 package caddymodule
 
 import (
-	"encoding/json"
 	"net/http"
 	"strconv"
 
@@ -24,13 +23,6 @@ func writeBody(w http.ResponseWriter, status int, contentType string, body []byt
 // body for a server of the legacy era and silently downgrade.
 func writeError(w http.ResponseWriter, e *mcp.Error) {
 	writeBody(w, e.Status, "application/json", e.Body())
-}
-
-// writeOAuthError sends an error in the shape of RFC 6749 §5.2, for answers
-// that are about the token and not about a message.
-func writeOAuthError(w http.ResponseWriter, status int, code, description string) {
-	body, _ := json.Marshal(map[string]string{"error": code, "error_description": description})
-	writeBody(w, status, "application/json", body)
 }
 
 // writeRefusal sends an answer of the boundary, before any message was read.

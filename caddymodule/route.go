@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy/token"
 )
@@ -107,7 +109,24 @@ func (m *Handler) tenantOf(r *http.Request) policy.Route {
 	if m.Tenant == nil || m.Tenant.Require == "" {
 		return policy.Route{}
 	}
+	if trusted, _ := caddyhttp.GetVar(r.Context(), caddyhttp.TrustedProxyVarKey).(bool); fromHeader(m.Tenant.Require) && !trusted {
+		return policy.Route{Bound: true}
+	}
 	return policy.Route{Bound: true, Tenant: replacerOf(r).ReplaceAll(m.Tenant.Require, "")}
+}
+
+// fromHeader reports whether a template takes its value from a request header.
+func fromHeader(template string) bool { return strings.Contains(template, "{http.request.header.") }
+
+// clientChosen reports whether a template takes its value from something that
+// every client writes as it likes, and no proxy in front can be trusted with.
+func clientChosen(template string) bool {
+	for _, source := range []string{"cookie", "uri", "body", "orig_uri"} {
+		if strings.Contains(template, "{http.request."+source) {
+			return true
+		}
+	}
+	return false
 }
 
 // routeFor returns the route of a request, and false where it stands for no
@@ -130,43 +149,4 @@ func (m *Handler) routeFor(r *http.Request) (route, bool) {
 func (m *Handler) resourceFor(r *http.Request) string {
 	found, _ := m.routeFor(r)
 	return found.resource
-}
-
-// serveMetadata answers with the protected-resource metadata (RFC 9728 §3.2):
-// public, readable from any page, never cached across tenants.
-func (m *Handler) serveMetadata(w http.ResponseWriter, r *http.Request) error {
-	h := w.Header()
-	h.Set("Access-Control-Allow-Origin", "*")
-	switch r.Method {
-	case http.MethodGet, http.MethodHead:
-	case http.MethodOptions:
-		h.Set("Access-Control-Allow-Methods", "GET")
-		h.Set("Access-Control-Allow-Headers", allowedHeaders(""))
-		w.WriteHeader(http.StatusNoContent)
-		return nil
-	default:
-		h.Set("Allow", "GET, HEAD, OPTIONS")
-		writeOAuthError(w, http.StatusMethodNotAllowed, "invalid_request", "method not allowed")
-		return nil
-	}
-	found, ok := m.routeFor(r)
-	if !ok {
-		writeOAuthError(w, http.StatusForbidden, "access_denied", "access denied")
-		return nil
-	}
-	writeBody(w, http.StatusOK, "application/json", found.document)
-	return nil
-}
-
-// findMetadataPaths says where the documents are served. The path is that of
-// the resource, which is the same for all tenants.
-func (m *Handler) findMetadataPaths() ([]string, error) {
-	inserted, err := token.MetadataPath(m.routes[0].resource)
-	if err != nil {
-		return nil, err
-	}
-	if m.RootMetadata && inserted != wellKnown {
-		return []string{inserted, wellKnown}, nil
-	}
-	return []string{inserted}, nil
 }

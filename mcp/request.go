@@ -77,7 +77,7 @@ func (c Reader) Read(h http.Header, body []byte) (*Request, error) {
 		return nil, invalid(http.StatusBadRequest, CodeInvalidRequest, nil, "Invalid request: not an object")
 	}
 	r := &Request{Body: v}
-	if id := v.Get("id"); validID(id) {
+	if id := v.Get("id"); ValidID(id) {
 		r.ID = id
 	}
 	if err := r.readEnvelope(); err != nil {
@@ -115,7 +115,7 @@ func (r *Request) readEnvelope() error {
 		return refuse(`jsonrpc must be "2.0"`)
 	}
 	id, method := r.Body.Get("id"), r.Body.Get("method")
-	if id.Exists() && !validID(id) {
+	if id.Exists() && !ValidID(id) {
 		return refuse("id must be a string or an integer")
 	}
 	answer := r.Body.Get("result").Exists() || r.Body.Get("error").Exists()
@@ -252,8 +252,8 @@ func caseVariant(v rawjson.Value, known []string) string {
 	return ""
 }
 
-// validID reports whether id is a string or an integer in plain digits
+// ValidID reports whether id is a string or an integer in plain digits
 // (MCP 2026-07-28, basic "Requests").
-func validID(id rawjson.Value) bool {
+func ValidID(id rawjson.Value) bool {
 	return id.Kind() == rawjson.String || id.Kind() == rawjson.Number && !strings.ContainsAny(string(id), ".eE")
 }

@@ -15,6 +15,9 @@ import (
 // Principal is the verified caller of one message. It is made from token
 // claims only, never from request headers, arguments or host hints.
 type Principal struct {
+	// Anonymous marks a caller without a token (mixed mode); everything else is
+	// empty then.
+	Anonymous bool
 	// Issuer is the `iss` of the token; Subject its `sub`. Together they name
 	// the caller (RFC 7519 §4.1.2: a subject is unique only within its issuer).
 	Issuer, Subject string

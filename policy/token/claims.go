@@ -141,7 +141,7 @@ func (c *Claims) readDates() error {
 	}
 
 	// Zero would be "never expires" to a reader that takes it for unset.
-	if c.Expiry.IsZero() {
+	if c.Expiry.IsZero() || c.Expiry.Unix() == 0 {
 		return refuse("\"exp\" is missing or zero")
 	}
 
