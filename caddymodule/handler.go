@@ -124,7 +124,7 @@ type Handler struct {
 	identity  identityHeaders
 	seal      *sealKeys
 	methods   []policy.Pattern
-	hints     hints
+	hints     *hints
 	warned    *onceSet
 }
 
