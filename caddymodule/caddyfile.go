@@ -94,11 +94,11 @@ func (m *Handler) UnmarshalCaddyfile(d *caddyfile.Dispenser) error {
 		"openai":        m.parseOpenAI,
 		"links":         m.parseLinks,
 		"identity":      m.parseIdentity,
-		"origins":       list(&m.Origins),
-		"hosts":         list(&m.Hosts),
+		"origins":       words(&m.Origins),
+		"hosts":         words(&m.Hosts),
 		"limits":        m.parseLimits,
-		"methods":       list(&m.Methods),
-		"seal_keys":     list(&m.SealKeys),
+		"methods":       words(&m.Methods),
+		"seal_keys":     words(&m.SealKeys),
 		"keep_alive":    duration(&m.KeepAlive),
 		"preserve_host": flag(&m.PreserveHost),
 	})
@@ -158,8 +158,8 @@ func oneOf(into *string, words ...string) subdirective {
 	}
 }
 
-// list reads one or more arguments; repeated lines append.
-func list(into *[]string) subdirective {
+// words reads one or more arguments; repeated lines append.
+func words(into *[]string) subdirective {
 	return func(d *caddyfile.Dispenser) error {
 		word, args := d.Val(), d.RemainingArgs()
 		if len(args) == 0 {

@@ -7,7 +7,6 @@ import (
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 	"github.com/dustin/go-humanize"
 
-	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/openai"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy/token"
 )
@@ -35,8 +34,8 @@ func (m *Handler) parseAuth(d *caddyfile.Dispenser) error {
 	return block(d, map[string]subdirective{
 		"mode":     m.Auth.parseMode,
 		"issuer":   m.Auth.parseIssuer,
-		"audience": list(&m.Auth.Audiences),
-		"scopes":   list(&m.Auth.Scopes),
+		"audience": words(&m.Auth.Audiences),
+		"scopes":   words(&m.Auth.Scopes),
 		"leeway":   duration(&m.Auth.Leeway),
 		"max_token_age": func(d *caddyfile.Dispenser) error {
 			var age *caddy.Duration
@@ -74,7 +73,7 @@ func (a *Auth) parseIssuer(d *caddyfile.Dispenser) error {
 	return block(d, map[string]subdirective{
 		"jwks_url": scalar(&issuer.JWKSURL),
 		"algorithms": func(d *caddyfile.Dispenser) error {
-			if err := list(&issuer.Algorithms)(d); err != nil {
+			if err := words(&issuer.Algorithms)(d); err != nil {
 				return err
 			}
 			for _, name := range issuer.Algorithms {
@@ -103,7 +102,7 @@ func (m *Handler) parseTenant(d *caddyfile.Dispenser) error {
 	return block(d, map[string]subdirective{
 		"claim":   scalar(&m.Tenant.Claim),
 		"require": scalar(&m.Tenant.Require),
-		"allow":   list(&m.Tenant.Allow),
+		"allow":   words(&m.Tenant.Allow),
 	})
 }
 
@@ -141,8 +140,8 @@ func (m *Handler) parseRule(d *caddyfile.Dispenser) error {
 	}
 	err := block(d, map[string]subdirective{
 		"deny":             flag(&rule.Deny),
-		"scopes":           list(&rule.Scopes),
-		"tenants":          list(&rule.Tenants),
+		"scopes":           words(&rule.Scopes),
+		"tenants":          words(&rule.Tenants),
 		"on_missing_scope": oneOf(&rule.OnMissingScope, policy.Hide, policy.Challenge),
 	})
 	if err != nil {
@@ -152,71 +151,6 @@ func (m *Handler) parseRule(d *caddyfile.Dispenser) error {
 	// Checked here and not only at load, where the line would be lost.
 	if _, err := policy.Compile(*m.Policy); err != nil {
 		return d.WrapErr(err)
-	}
-	return nil
-}
-
-// parseOpenAI reads:
-//
-//	openai {
-//		entrypoint <tool> global | thread
-//		display    <ui:// pattern> [inline] [fullscreen] {
-//			prefer inline | fullscreen
-//		}
-//		settings   <read tool> <update tool>
-//	}
-func (m *Handler) parseOpenAI(d *caddyfile.Dispenser) error {
-	if err := opens(d, m.OpenAI != nil); err != nil {
-		return err
-	}
-	m.OpenAI = &openai.Declarations{}
-	checked := func(parse subdirective) subdirective {
-		return func(d *caddyfile.Dispenser) error {
-			if err := parse(d); err != nil {
-				return err
-			}
-			if _, err := openai.Compile(*m.OpenAI); err != nil {
-				return d.WrapErr(err)
-			}
-			return nil
-		}
-	}
-	return block(d, map[string]subdirective{
-		"entrypoint": checked(m.parseEntrypoint),
-		"display":    checked(m.parseDisplay),
-		"settings":   checked(m.parseSettings),
-	})
-}
-
-func (m *Handler) parseEntrypoint(d *caddyfile.Dispenser) error {
-	var e openai.Entrypoint
-	if !d.AllArgs(&e.Tool, &e.Type) {
-		return d.Err("expected: entrypoint <tool> global, or entrypoint <tool> thread")
-	}
-	m.OpenAI.Entrypoints = append(m.OpenAI.Entrypoints, e)
-	return nil
-}
-
-func (m *Handler) parseDisplay(d *caddyfile.Dispenser) error {
-	args := d.RemainingArgs()
-	if len(args) == 0 {
-		return d.Err("expected: display <ui:// pattern> [inline] [fullscreen]")
-	}
-	display := openai.Display{URI: args[0], Available: args[1:]}
-	if err := block(d, map[string]subdirective{"prefer": scalar(&display.Prefer)}); err != nil {
-		return err
-	}
-	m.OpenAI.Display = append(m.OpenAI.Display, display)
-	return nil
-}
-
-func (m *Handler) parseSettings(d *caddyfile.Dispenser) error {
-	if m.OpenAI.Settings != nil {
-		return d.Err("settings already specified")
-	}
-	m.OpenAI.Settings = &openai.Settings{}
-	if !d.AllArgs(&m.OpenAI.Settings.ReadTool, &m.OpenAI.Settings.UpdateTool) {
-		return d.Err("expected: settings <read tool> <update tool>")
 	}
 	return nil
 }

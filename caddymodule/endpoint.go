@@ -11,7 +11,6 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 
-	"github.com/caddy-mcp-app/caddy-mcp-app/links"
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
 )
@@ -27,6 +26,7 @@ type exchange struct {
 	view      *view
 	sealer    *mcp.Sealer
 	affinity  affinity
+	session   session // empty outside one
 }
 
 // serveEndpoint walks the steps of a request in their order: boundary,
@@ -167,7 +167,7 @@ func (e *exchange) decide(w http.ResponseWriter) (done bool) {
 		e.decoy = mcp.NewDecoy(msg)
 		return false
 	}
-	if err := e.checkNavigate(); err != nil {
+	if err := e.checkCall(); err != nil {
 		e.refuse(w, err)
 		return true
 	}
@@ -180,19 +180,6 @@ func (e *exchange) denyCall(d policy.Decision) {
 	e.deny(e.r, d.Reason, zap.String("decision", d.Verdict.String()), zap.String("rule", d.Rule),
 		zap.String("mcp_method", e.message.Method), zap.String("mcp_name", e.message.Name),
 		zap.String("subject", e.principal.Subject), zap.String("tenant", e.principal.Tenant))
-}
-
-// checkNavigate holds the argument of the navigate tool to the rules of deep
-// links before the server sees it.
-func (e *exchange) checkNavigate() error {
-	msg := e.message
-	if e.Links.Navigate == "" || msg.Method != "tools/call" || msg.Name != e.Links.Navigate {
-		return nil
-	}
-	if _, err := links.NavigateArguments(msg.Params.Get("arguments")); err != nil {
-		return mcp.InvalidParams(msg, err.Error())
-	}
-	return nil
 }
 
 // refuse answers with a JSON-RPC error.

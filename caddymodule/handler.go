@@ -125,6 +125,7 @@ type Handler struct {
 	seal      *sealKeys
 	methods   []policy.Pattern
 	hints     *hints
+	schemas   *schemaMemory
 	warned    *onceSet
 }
 

@@ -40,6 +40,7 @@ const (
 func (m *Handler) Provision(ctx caddy.Context) error {
 	m.logger = ctx.Logger()
 	m.hints = &hints{}
+	m.schemas = newSchemaMemory()
 	m.warned = &onceSet{seen: make(map[string]bool)}
 	m.catalogs = mcp.NewCatalogCache(catalogCapacity, catalogTTL, catalogTimeout)
 	m.fillDefaults()

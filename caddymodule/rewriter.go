@@ -13,7 +13,7 @@ func (e *exchange) newRewriter() *mcp.Rewriter {
 	rewriter := &mcp.Rewriter{
 		Era:         e.era(),
 		Shower:      e.view,
-		Decorate:    e.view,
+		Decorate:    newOpenAIView(e.view),
 		Next:        e.nextPage(),
 		Content:     e.Policy.Results != policy.Pass && !e.rules.HidesNothing(),
 		Tasks:       e.servesTasks(),

@@ -2,11 +2,36 @@ package caddymodule
 
 import (
 	"crypto/sha256"
+	"encoding/json"
 	"net/http"
-	"strings"
 
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp"
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/openai"
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/rawjson"
 )
+
+// session is what a client's session id stands for. What later answers depend
+// on travels in it, so that no replica has to remember.
+type session struct {
+	ID        string `json:"i"`           // the server's own
+	Upstream  string `json:"u,omitempty"` // where it lives
+	Profile   string `json:"p,omitempty"` // of the host
+	CoreForms bool   `json:"c,omitempty"` // the client shows forms of MCP
+	Forms     bool   `json:"f,omitempty"` // and those of OpenAI
+}
+
+// capabilities are the client's, as far as they are remembered.
+func (s session) capabilities() rawjson.Value {
+	capabilities := rawjson.Value("{}")
+	// Setting members of an object literal cannot fail.
+	if s.CoreForms {
+		capabilities, _ = capabilities.Set(rawjson.Value("{}"), "elicitation", "form")
+	}
+	if s.Forms {
+		capabilities, _ = capabilities.Set(rawjson.Value("{}"), "extensions", "openai/elicitation", "form")
+	}
+	return capabilities
+}
 
 // holder identifies the caller at this endpoint in sealed text. Scopes and the
 // token itself stay out: a session outlives both.
@@ -42,12 +67,14 @@ func (e *exchange) openSession() error {
 		return nil
 	}
 	opened, err := e.sealer.Unseal(mcp.PurposeSession, e.holder(), sealed)
-	upstream, id, ok := strings.Cut(opened, "\n")
-	if err != nil || !ok {
+	if err == nil {
+		err = json.Unmarshal([]byte(opened), &e.session)
+	}
+	if err != nil {
 		return sessionGone(e)
 	}
-	h.Set(mcp.HeaderSession, id)
-	e.affinity.pinned = upstream
+	h.Set(mcp.HeaderSession, e.session.ID)
+	e.affinity.pinned = e.session.Upstream
 	return nil
 }
 
@@ -61,7 +88,14 @@ func (e *exchange) sealSession(h http.Header) {
 		h.Del(mcp.HeaderSession)
 		return
 	}
-	h.Set(mcp.HeaderSession, e.sealer.Seal(mcp.PurposeSession, e.holder(), e.affinity.chosen+"\n"+id))
+	s := session{ID: id, Upstream: e.affinity.chosen}
+	if e.message != nil && e.message.Method == "initialize" {
+		s.CoreForms, s.Forms = openai.ClientForms(e.message.Params.Get("capabilities"))
+		name, _ := e.message.Params.Get("clientInfo", "name").Text()
+		s.Profile = openai.HostProfile(name)
+	}
+	text, _ := json.Marshal(s) // strings and booleans only
+	h.Set(mcp.HeaderSession, e.sealer.Seal(mcp.PurposeSession, e.holder(), string(text)))
 }
 
 func sessionGone(e *exchange) *mcp.Error {

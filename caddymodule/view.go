@@ -8,8 +8,6 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp"
-	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/openai"
-	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/rawjson"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
 )
 
@@ -20,7 +18,6 @@ type view struct {
 	*policy.View
 	e       *exchange
 	catalog func() (*mcp.Catalog, error) // asked at most once
-	page    *openai.Page
 }
 
 func newView(e *exchange) *view {
@@ -32,7 +29,6 @@ func newView(e *exchange) *view {
 		}
 		return catalog, err
 	})
-	v.page = e.overlay.Page(openai.PageOptions{Visible: v.mayCall})
 	return v
 }
 
@@ -98,47 +94,9 @@ func (v *view) ShowsResource(uri string) bool { return v.resource(uri).Verdict !
 // ShowsTemplate reports whether a resource template may be listed.
 func (v *view) ShowsTemplate(uriTemplate string) bool { return v.Shows(policy.Template, uriTemplate) }
 
-// Tool implements mcp.Decorator, as do the next two.
-func (v *view) Tool(tool rawjson.Value) rawjson.Value {
-	decorated, findings := v.page.Tool(tool)
-	v.e.warnFindings(findings)
-	return decorated
-}
-
-// Content decorates one content item of a resources/read result.
-func (v *view) Content(item rawjson.Value) rawjson.Value {
-	decorated, findings := v.e.overlay.ResourceContent(item)
-	v.e.warnFindings(findings)
-	return decorated
-}
-
-// Capabilities advertises what the caller's own catalog carries. If the catalog
-// cannot be had, the answer goes out without the capabilities.
-func (v *view) Capabilities(era mcp.Era, capabilities rawjson.Value) rawjson.Value {
-	decorated, findings := v.e.overlay.Capabilities(era == mcp.Modern, capabilities, callableTools{v})
-	v.e.warnFindings(findings)
-	return decorated
-}
-
-// callableTools is the part of the catalog that the caller may call right now.
-// The catalog is asked for only when some capability depends on it.
-type callableTools struct{ view *view }
-
-// Tool implements openai.Catalog.
-func (c callableTools) Tool(name string) (rawjson.Value, bool) {
-	if !c.view.mayCall(name) {
-		return nil, false
-	}
-	catalog, err := c.view.catalog()
-	if err != nil {
-		return nil, false
-	}
-	return catalog.Tool(name)
-}
-
 // prefetch asks for the catalog while the server works on the handshake.
 func (e *exchange) prefetch() {
-	if e.message != nil && (e.message.Method == "initialize" || e.message.Method == "server/discover") && e.OpenAI.Settings != nil {
+	if e.message != nil && (e.message.Method == "initialize" || e.message.Method == "server/discover") && (e.OpenAI.Settings != nil || e.OpenAI.Mentions != nil) {
 		go func() { _, _ = e.view.catalog() }()
 	}
 }

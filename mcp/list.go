@@ -95,7 +95,13 @@ func (w *Rewriter) lists() []elementList {
 			return w.Decorate.Tool(e), true
 		}},
 		{"prompts", show("name", w.Shower.ShowsPrompt)},
-		{"resources", show("uri", w.Shower.ShowsResource)},
+		{"resources", func(e rawjson.Value) (rawjson.Value, bool) {
+			uri, ok := elementName(e, "uri")
+			if !ok || !w.Shower.ShowsResource(uri) {
+				return nil, false
+			}
+			return w.Decorate.Entry(e), true
+		}},
 		{"resourceTemplates", show("uriTemplate", w.Shower.ShowsTemplate)},
 		{"contents", func(e rawjson.Value) (rawjson.Value, bool) {
 			if e.Kind() != rawjson.Object {

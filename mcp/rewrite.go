@@ -29,8 +29,13 @@ type Shower interface {
 type Decorator interface {
 	// Tool gets one element of a tools/list result.
 	Tool(tool rawjson.Value) rawjson.Value
+	// Entry gets one element of a resources/list result.
+	Entry(entry rawjson.Value) rawjson.Value
 	// Content gets one element of the contents of a resources/read result.
 	Content(item rawjson.Value) rawjson.Value
+	// Result gets the whole result of a call, after filtering. Its error
+	// withholds the message.
+	Result(result rawjson.Value) (rawjson.Value, error)
 	// Capabilities gets the capabilities of an initialize or server/discover
 	// result.
 	Capabilities(era Era, capabilities rawjson.Value) rawjson.Value
@@ -150,6 +155,9 @@ func (w *Rewriter) result(result rawjson.Value) (rawjson.Value, error) {
 	}
 	if result, err = w.filterContent(result); err != nil {
 		return nil, err
+	}
+	if result, err = w.Decorate.Result(result); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnfilterable, err)
 	}
 	if result, err = w.sealTasks(result); err != nil {
 		return nil, err

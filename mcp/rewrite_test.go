@@ -23,6 +23,8 @@ func (onlyShown) ShowsTemplate(uri string) bool { return strings.Contains(uri, "
 type noDecoration struct{}
 
 func (noDecoration) Tool(v rawjson.Value) rawjson.Value                { return v }
+func (noDecoration) Entry(v rawjson.Value) rawjson.Value               { return v }
+func (noDecoration) Result(v rawjson.Value) (rawjson.Value, error)     { return v, nil }
 func (noDecoration) Content(v rawjson.Value) rawjson.Value             { return v }
 func (noDecoration) Capabilities(_ Era, v rawjson.Value) rawjson.Value { return v }
 

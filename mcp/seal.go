@@ -30,7 +30,12 @@ type Sealer struct {
 type sealKey struct {
 	aead   cipher.AEAD
 	nonces []byte // a key of its own, for the making of nonces
+	secret []byte // what other keys are derived from
 }
+
+// Key derives a key for a use that needs its own form of sealing. Only the
+// current key is used.
+func (s *Sealer) Key(use string) []byte { return derive(s.keys[0].secret, use) }
 
 // Purpose keeps text sealed for one use from being accepted for another.
 type Purpose string
@@ -58,9 +63,7 @@ func NewSealer(keys ...[]byte) (*Sealer, error) {
 		if err != nil {
 			return nil, fmt.Errorf("sealing key: %w", err)
 		}
-		nonces := hmac.New(sha256.New, key)
-		nonces.Write([]byte("mcp-app nonces"))
-		s.keys = append(s.keys, sealKey{aead, nonces.Sum(nil)})
+		s.keys = append(s.keys, sealKey{aead, derive(key, "nonces"), key})
 	}
 	return s, nil
 }
@@ -95,6 +98,12 @@ func (s *Sealer) Unseal(purpose Purpose, holder Holder, sealed string) (string, 
 		}
 	}
 	return "", ErrUnsealed
+}
+
+func derive(key []byte, use string) []byte {
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte("mcp-app " + use))
+	return mac.Sum(nil)
 }
 
 func associated(purpose Purpose, holder Holder) []byte {

@@ -39,11 +39,12 @@ func (r *Request) unsealMember(open func(Purpose, string) (string, error), purpo
 	if err != nil {
 		return InvalidParams(r, "unreadable "+string(purpose))
 	}
-	return r.replaceParams(params)
+	return r.ReplaceParams(params)
 }
 
-// replaceParams puts other parameters into the message.
-func (r *Request) replaceParams(params rawjson.Value) error {
+// ReplaceParams puts other parameters into the message; everything else keeps
+// its bytes. The only error is an *[Error].
+func (r *Request) ReplaceParams(params rawjson.Value) error {
 	body, err := r.Body.Set(params, "params")
 	if err != nil {
 		return InvalidParams(r, "unreadable parameters")
@@ -78,5 +79,5 @@ func (r *Request) DropSubscriptions(shows func(uri string) bool) error {
 	if err != nil {
 		return InvalidParams(r, "unreadable subscriptions")
 	}
-	return r.replaceParams(params)
+	return r.ReplaceParams(params)
 }

@@ -1,0 +1,115 @@
+package caddymodule
+
+import (
+	"cmp"
+	"sync"
+
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp"
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/openai"
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/rawjson"
+	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
+)
+
+// openaiView applies the OpenAI declarations to what one caller sees. It
+// implements mcp.Decorator.
+type openaiView struct {
+	view *view
+	page func() *openai.Page // made at the first tool: it may need the catalog
+}
+
+func newOpenAIView(v *view) *openaiView {
+	o := &openaiView{view: v}
+	o.page = sync.OnceValue(func() *openai.Page {
+		return v.e.overlay.Page(openai.PageOptions{Visible: v.mayCall, Modern: v.e.era() == mcp.Modern, Mentions: o.mentionsState()})
+	})
+	return o
+}
+
+// mentionsState is what the caller was told about mentions in the handshake. It
+// is worked out only where the operator declared a search tool.
+func (o *openaiView) mentionsState() openai.MentionsState {
+	if o.view.e.OpenAI.Mentions == nil {
+		return openai.MentionsUnknown
+	}
+	none := rawjson.Value("{}")
+	told, _ := o.view.e.overlay.Capabilities(o.view.e.era() == mcp.Modern, none, callableTools{o.view})
+	return o.view.e.overlay.MentionsState(none, told)
+}
+
+// Tool decorates one element of a tools/list result.
+func (o *openaiView) Tool(tool rawjson.Value) rawjson.Value {
+	decorated, findings := o.page().Tool(tool)
+	o.view.e.warnFindings(findings)
+	if !o.view.e.authenticates() {
+		// Nobody guards the tool, so nothing may claim a login.
+		return decorated.Delete("securitySchemes").Delete("_meta", "securitySchemes")
+	}
+	name, _ := tool.Get("name").Text()
+	secured, err := openai.SecuritySchemes(decorated, o.view.security(name))
+	if err != nil {
+		o.view.e.warnFindings([]openai.Finding{{
+			Code: "tool-meta-broken", Subject: name, Detail: "its _meta is not an object", Fix: "correct the server",
+		}})
+		return decorated
+	}
+	return secured
+}
+
+// Entry decorates one element of a resources/list result.
+func (o *openaiView) Entry(entry rawjson.Value) rawjson.Value {
+	decorated, findings := o.view.e.overlay.ResourceEntry(entry)
+	o.view.e.warnFindings(findings)
+	return decorated
+}
+
+// Content decorates one content item of a resources/read result.
+func (o *openaiView) Content(item rawjson.Value) rawjson.Value {
+	decorated, findings := o.view.e.overlay.ResourceContentFor(o.view.e.hostProfile(), item)
+	o.view.e.warnFindings(findings)
+	return decorated
+}
+
+// Capabilities advertises what the caller's own catalog carries. If the catalog
+// cannot be had, the answer goes out without the capabilities.
+func (o *openaiView) Capabilities(era mcp.Era, capabilities rawjson.Value) rawjson.Value {
+	decorated, findings := o.view.e.overlay.Capabilities(era == mcp.Modern, capabilities, callableTools{o.view})
+	o.view.e.warnFindings(findings)
+	return decorated
+}
+
+// security says what a tool needs of this caller's kind.
+func (v *view) security(tool string) openai.Security {
+	scopes := policy.Union(v.e.Auth.Scopes, v.ScopesOf(policy.Tool, tool))
+	if v.e.Auth.Mode != modeMixed {
+		return openai.Security{OAuth: true, Scopes: scopes}
+	}
+	anonymous := v.e.rules.View(&policy.Principal{Anonymous: true}).Decide(policy.Tool, tool).Verdict == policy.Allowed
+	return openai.Security{Anonymous: anonymous, OAuth: true, Scopes: scopes}
+}
+
+// hostProfile tells hosts apart whose values for the same metadata differ.
+func (e *exchange) hostProfile() string {
+	profile := e.session.Profile
+	if e.message != nil {
+		if name, ok := e.message.Params.Get("_meta", "io.modelcontextprotocol/clientInfo", "name").Text(); ok {
+			profile = openai.HostProfile(name)
+		}
+	}
+	return cmp.Or(profile, openai.ProfileChatGPT)
+}
+
+// callableTools is the part of the catalog that the caller may call right now.
+// The catalog is asked for only when something depends on it.
+type callableTools struct{ view *view }
+
+// Tool implements openai.Catalog.
+func (c callableTools) Tool(name string) (rawjson.Value, bool) {
+	if !c.view.mayCall(name) {
+		return nil, false
+	}
+	catalog, err := c.view.catalog()
+	if err != nil {
+		return nil, false
+	}
+	return catalog.Tool(name)
+}

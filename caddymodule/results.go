@@ -1,0 +1,103 @@
+package caddymodule
+
+import (
+	"go.uber.org/zap"
+
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp"
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/openai"
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/rawjson"
+)
+
+// Result checks the answers of tools with a known meaning. What is wrong with
+// one is for the log; the client gets a failed call, as if the tool had said so.
+func (o *openaiView) Result(result rawjson.Value) (rawjson.Value, error) {
+	e := o.view.e
+	checked, findings, err := o.check(result)
+	e.warnFindings(findings)
+	if err != nil {
+		e.logger.Error("result withheld", zap.String("tool", e.toolName()), zap.Error(err))
+		return failedCall(result, "The answer of this tool does not fit what it is for."), nil
+	}
+	return checked, nil
+}
+
+func (o *openaiView) check(result rawjson.Value) (rawjson.Value, []openai.Finding, error) {
+	e := o.view.e
+	kind, _ := result.Get("resultType").Text()
+	switch {
+	case kind == "input_required":
+		return e.overlay.InputRequired(result, e.formContext())
+	case !result.Get("content").Exists() && !result.Get("structuredContent").Exists():
+		return result, nil, nil
+	case e.isSettingsRead(result):
+		checked, schema, findings, err := e.overlay.SettingsReadResult(result, e.settingsReadContext())
+		if schema != nil {
+			e.schemas.put(e.holder(), schema)
+		}
+		return checked, findings, err
+	case e.OpenAI.Settings != nil && e.toolName() == e.OpenAI.Settings.UpdateTool:
+		checked, findings := e.overlay.SettingsUpdateResult(result, e.settingsContext())
+		return checked, findings, nil
+	case e.OpenAI.Mentions != nil && e.toolName() == e.OpenAI.Mentions.SearchTool:
+		var seal func(string) string
+		if handles := e.handles(); handles != nil {
+			seal = handles.Seal
+		}
+		checked, err := e.overlay.MentionsResult(result, seal)
+		return checked, nil, err
+	default:
+		return result, nil, nil
+	}
+}
+
+// isSettingsRead tells settings from other results: by the call, and on a
+// resumed stream, where the call is not known, by its shape.
+func (e *exchange) isSettingsRead(result rawjson.Value) bool {
+	switch structured := result.Get("structuredContent"); {
+	case e.OpenAI.Settings == nil:
+		return false
+	case e.message != nil:
+		return e.toolName() == e.OpenAI.Settings.ReadTool
+	default:
+		return structured.Get("schema").Exists() && structured.Get("values").Exists()
+	}
+}
+
+func (e *exchange) settingsReadContext() openai.SettingsContext {
+	return openai.SettingsContext{Catalog: callableTools{e.view}, Modern: e.era() == mcp.Modern}
+}
+
+// formContext is what forms for this caller are judged by: what its client said
+// it can show, in this request or, in the legacy era, when the session began.
+func (e *exchange) formContext() openai.FormContext {
+	c := openai.FormContext{Visible: e.view.mayCall, Client: e.session.capabilities()}
+	if e.message != nil && e.message.Era == mcp.Modern {
+		c.Client = e.message.Params.Get("_meta", "io.modelcontextprotocol/clientCapabilities")
+	}
+	return c
+}
+
+// toolName is the tool that was called, empty for other requests.
+func (e *exchange) toolName() string {
+	if e.message == nil || e.message.Method != "tools/call" {
+		return ""
+	}
+	return e.message.Name
+}
+
+// failedCall makes a tool-execution error out of a result (MCP 2025-11-25,
+// server/tools "Error Handling"), keeping what the protocol needs in one.
+func failedCall(result rawjson.Value, text string) rawjson.Value {
+	// Setting members of an object literal cannot fail.
+	failed := rawjson.Value(`{"isError":true}`)
+	content, _ := rawjson.Value(`{"type":"text"}`).Set(rawjson.Quote(text), "text")
+	failed, _ = failed.Set(rawjson.ArrayOf(content), "content")
+	if kind := result.Get("resultType"); kind.Exists() {
+		failed, _ = failed.Set(rawjson.Value(`"complete"`), "resultType")
+	}
+	const server = "io.modelcontextprotocol/serverInfo"
+	if info := result.Get("_meta", server); info.Exists() {
+		failed, _ = failed.Set(info, "_meta", server)
+	}
+	return failed
+}
