@@ -18,31 +18,57 @@ import (
 
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp"
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/rawjson"
+	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
 )
 
-// exchanger sends requests of our own through the same handlers as the
-// caller's. Each is a request of its own, with its own context values and
-// placeholders: handlers write to those, and the caller's request runs beside.
-func (e *exchange) exchanger() mcp.Exchange {
-	// Taken now: the exchange may be over before the last question is asked.
-	template := e.r.Clone(context.WithoutCancel(e.r.Context()))
+// questions sends requests of our own through the same handlers as the caller's.
+// It keeps a copy of the caller's request, taken before that goes on its way:
+// handlers behind us change theirs, maybe at the same time.
+type questions struct {
+	next     caddyhttp.Handler
+	template *http.Request
+	server   *caddyhttp.Server
+}
+
+// newQuestions copies what later questions need.
+func (e *exchange) newQuestions() *questions {
 	server, _ := e.r.Context().Value(caddyhttp.ServerCtxKey).(*caddyhttp.Server)
-	return func(ctx context.Context, method string, header http.Header, body []byte, id rawjson.Value) (*mcp.Answer, error) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		r := template.Clone(ctx)
-		r.Method, r.Header, r.Trailer = method, header, nil
-		r.Body, r.ContentLength, r.TransferEncoding = http.NoBody, 0, nil
-		if len(body) > 0 {
-			r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-		}
-		answer := &answerWriter{header: make(http.Header), limit: catalogBytes, id: id, found: cancel}
-		r = caddyhttp.PrepareRequest(r, caddy.NewReplacer(), answer, server)
-		if err := serveRecovering(e.next, answer, r); err != nil && !answer.complete {
-			return nil, err
-		}
-		return answer.result()
+	return &questions{e.next, e.r.Clone(context.WithoutCancel(e.r.Context())), server}
+}
+
+// exchange implements mcp.Exchange. Each question is a request of its own, with
+// its own context values and placeholders: handlers write to those as well.
+func (q *questions) exchange(ctx context.Context, method string, header http.Header, body []byte, id rawjson.Value) (*mcp.Answer, error) {
+	// What the caller's request carries in its context, with our own deadline.
+	ctx, cancel := context.WithCancel(mergedContext{ctx, q.template.Context()})
+	defer cancel()
+	r := q.template.Clone(ctx)
+	r.Method, r.Header, r.Trailer = method, header, nil
+	r.Body, r.ContentLength, r.TransferEncoding = http.NoBody, 0, nil
+	if len(body) > 0 {
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	}
+	answer := &answerWriter{header: make(http.Header), limit: catalogBytes, id: id, found: cancel}
+	r = caddyhttp.PrepareRequest(r, caddy.NewReplacer(), answer, q.server)
+	if err := serveRecovering(q.next, answer, r); err != nil && !answer.complete {
+		return nil, err
+	}
+	return answer.result()
+}
+
+// mergedContext takes deadline and cancellation from one context and values
+// from another.
+type mergedContext struct {
+	context.Context
+	values context.Context
+}
+
+// Value implements context.Context.
+func (c mergedContext) Value(key any) any {
+	if v := c.values.Value(key); v != nil {
+		return v
+	}
+	return c.Context.Value(key)
 }
 
 // serveRecovering runs a handler and turns the abort of a broken connection,
@@ -131,10 +157,10 @@ var neutralHeaders = map[string]bool{
 }
 
 // catalogKey is a hash of everything that may change what the server lists.
-func (e *exchange) catalogKey(question *mcp.Request) mcp.CatalogKey {
+func (q *questions) catalogKey(p *policy.Principal, question *mcp.Request) mcp.CatalogKey {
 	h := sha256.New()
-	p := e.principal
-	hashStrings(h, e.r.Host, e.r.URL.RawQuery, p.Issuer, p.Subject, p.Tenant, question.Era.String(), question.Version)
+	r := q.template
+	hashStrings(h, r.Host, r.URL.RawQuery, p.Issuer, p.Subject, p.Tenant, question.Era.String(), question.Version)
 	hashStrings(h, p.Scopes...)
 	if question.Era == mcp.Modern {
 		meta := question.Params.Get("_meta")
@@ -143,9 +169,9 @@ func (e *exchange) catalogKey(question *mcp.Request) mcp.CatalogKey {
 		// The session stands for the capabilities it was begun with.
 		hashStrings(h, string(question.Params.Get("capabilities")), string(question.Params.Get("clientInfo")))
 	}
-	for _, name := range slices.Sorted(maps.Keys(e.r.Header)) {
+	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
 		if !neutralHeaders[name] && !strings.HasPrefix(name, mcp.HeaderParamPrefix) {
-			hashStrings(h, append([]string{name}, e.r.Header[name]...)...)
+			hashStrings(h, append([]string{name}, r.Header[name]...)...)
 		}
 	}
 	return mcp.CatalogKey(h.Sum(nil))

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
@@ -24,6 +25,7 @@ type exchange struct {
 	message   *mcp.Request // nil for GET and DELETE
 	decoy     *mcp.Decoy   // set if the message asks for something hidden
 	view      *view
+	questions func() *questions
 	sealer    *mcp.Sealer
 	affinity  affinity
 	session   session // empty outside one
@@ -57,6 +59,7 @@ func (m *Handler) serveEndpoint(w http.ResponseWriter, r *http.Request, next cad
 		})
 	}
 	e.view = newView(e)
+	e.questions = sync.OnceValue(e.newQuestions)
 	e.prepareHeaders()
 	if err := e.open(w); err != nil {
 		e.refuse(w, err)

@@ -13,6 +13,7 @@ import (
 // forward sends the request on and the answer back, rewritten.
 func (e *exchange) forward(w http.ResponseWriter, cors http.Header) (err error) {
 	defer e.bindStream()()
+	e.questions()
 	e.prefetch()
 	rw := newResponseWriter(w, e, cors)
 	defer rw.stop()

@@ -1,6 +1,10 @@
 package caddymodule
 
 import (
+	"cmp"
+	"fmt"
+	"time"
+
 	"github.com/caddyserver/caddy/v2"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -21,8 +25,42 @@ func (p pooledKeys) Destruct() error {
 	return nil
 }
 
+// buildVerifier makes a verifier of the configuration. release gives back what
+// it took from the pool; it is to be called exactly once, also after an error.
+func (a *Auth) buildVerifier(logger *zap.Logger) (verifier *token.Verifier, release func(), err error) {
+	var taken []func()
+	release = func() {
+		for _, give := range taken {
+			give()
+		}
+	}
+	config := token.Config{
+		Issuers:     make([]token.IssuerConfig, len(a.Issuers)),
+		MaxTokenAge: time.Duration(a.MaxTokenAge),
+	}
+	if a.Leeway != nil {
+		config.Leeway = cmp.Or(time.Duration(*a.Leeway), -1)
+	}
+	for i, issuer := range a.Issuers {
+		keys, give, err := acquireKeys(issuer, logger)
+		if err != nil {
+			return nil, release, fmt.Errorf("issuer %q: %w", issuer.Issuer, err)
+		}
+		taken = append(taken, give)
+		config.Issuers[i] = token.IssuerConfig{Issuer: issuer.Issuer, Keys: keys, TokenType: token.TokenType(issuer.TokenType)}
+		for _, name := range issuer.Algorithms {
+			config.Issuers[i].Algorithms = append(config.Issuers[i].Algorithms, token.Algorithm(name))
+		}
+	}
+	if verifier, err = token.NewVerifier(config); err != nil {
+		return nil, release, err
+	}
+	taken = append(taken, verifier.Close)
+	return verifier, release, nil
+}
+
 // acquireKeys takes the holder of an issuer's keys from the pool.
-func (m *Handler) acquireKeys(issuer *Issuer) (*token.KeyHolder, error) {
+func acquireKeys(issuer *Issuer, logger *zap.Logger) (*token.KeyHolder, func(), error) {
 	config := token.KeyConfig{Issuer: issuer.Issuer, JWKSURL: issuer.JWKSURL}
 	id := config.ID()
 	value, _, err := keyPool.LoadOrNew(id, func() (caddy.Destructor, error) {
@@ -30,17 +68,15 @@ func (m *Handler) acquireKeys(issuer *Issuer) (*token.KeyHolder, error) {
 		return pooledKeys{holder}, err
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	holder := value.(pooledKeys).KeyHolder
-	logger := m.logger
 	forget := holder.OnEvent(func(e token.Event) { logKeyEvent(logger, issuer.Issuer, e) })
-	m.release = append(m.release, func() {
+	return holder, func() {
 		forget()
 		// The holder stays usable for requests that are still running.
 		_, _ = keyPool.Delete(id)
-	})
-	return holder, nil
+	}, nil
 }
 
 // logKeyEvent logs at the level the change deserves: WARN while tokens are, or

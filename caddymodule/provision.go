@@ -174,29 +174,12 @@ func (m *Handler) Validate() error {
 }
 
 func (m *Handler) provisionAuth() error {
-	config := token.Config{
-		Issuers:     make([]token.IssuerConfig, len(m.Auth.Issuers)),
-		MaxTokenAge: time.Duration(m.Auth.MaxTokenAge),
-	}
-	if m.Auth.Leeway != nil {
-		config.Leeway = cmp.Or(time.Duration(*m.Auth.Leeway), -1)
-	}
-	for i, issuer := range m.Auth.Issuers {
-		keys, err := m.acquireKeys(issuer)
-		if err != nil {
-			return fmt.Errorf("issuer %q: %w", issuer.Issuer, err)
-		}
-		config.Issuers[i] = token.IssuerConfig{Issuer: issuer.Issuer, Keys: keys, TokenType: token.TokenType(issuer.TokenType)}
-		for _, name := range issuer.Algorithms {
-			config.Issuers[i].Algorithms = append(config.Issuers[i].Algorithms, token.Algorithm(name))
-		}
-	}
-	verifier, err := token.NewVerifier(config)
+	verifier, release, err := m.Auth.buildVerifier(m.logger)
+	m.release = append(m.release, release)
 	if err != nil {
 		return err
 	}
 	m.verifier = verifier
-	m.release = append(m.release, verifier.Close)
 	return m.buildRoutes()
 }
 

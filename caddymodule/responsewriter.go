@@ -211,6 +211,11 @@ func (w *responseWriter) stop() {
 
 // event rewrites one server-sent event and sends it.
 func (w *responseWriter) event(e mcp.Event) error {
+	if e.Type() == "endpoint" {
+		// The transport of 2024-11-05 answers on another connection, under a
+		// path that is not ours to filter.
+		return errors.New("the server speaks the HTTP+SSE transport of 2024-11-05, which is not supported")
+	}
 	out := e.Raw
 	if e.CouldBeMessage() {
 		message, err := w.rewrite(e.Data)

@@ -38,6 +38,6 @@ func (e *exchange) nextPage() func(cursor string) (rawjson.Value, error) {
 		return nil
 	}
 	return func(cursor string) (rawjson.Value, error) {
-		return mcp.AskPage(e.r.Context(), e.exchanger(), e.message, e.r.Header, cursor)
+		return mcp.AskPage(e.r.Context(), e.questions().exchange, e.message, e.questions().template.Header, cursor)
 	}
 }

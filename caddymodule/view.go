@@ -108,7 +108,8 @@ func (e *exchange) askCatalog(ctx context.Context) (*mcp.Catalog, error) {
 	if question == nil { // a stream: legacy, inside its session
 		question = &mcp.Request{Era: mcp.Legacy}
 	}
-	return e.catalogs.Get(ctx, e.catalogKey(question), func(ctx context.Context) (*mcp.Catalog, error) {
-		return mcp.AskCatalog(ctx, e.exchanger(), question, e.r.Header, e.limits.tools)
+	q := e.questions()
+	return e.catalogs.Get(ctx, q.catalogKey(e.principal, question), func(ctx context.Context) (*mcp.Catalog, error) {
+		return mcp.AskCatalog(ctx, q.exchange, question, q.template.Header, e.limits.tools)
 	})
 }

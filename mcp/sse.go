@@ -21,6 +21,9 @@ type Event struct {
 	kind string // the event type, "" by default
 }
 
+// Type is the event type, empty for the default one.
+func (e Event) Type() string { return e.kind }
+
 // WithData returns the block with its data replaced by one line: id, event,
 // retry and comments stay. data must not contain line breaks; JSON-RPC messages
 // re-emitted by this package never do.
