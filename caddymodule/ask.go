@@ -28,12 +28,13 @@ type questions struct {
 	next     caddyhttp.Handler
 	template *http.Request
 	server   *caddyhttp.Server
+	affinity affinity
 }
 
 // newQuestions copies what later questions need.
 func (e *exchange) newQuestions() *questions {
 	server, _ := e.r.Context().Value(caddyhttp.ServerCtxKey).(*caddyhttp.Server)
-	return &questions{e.next, e.r.Clone(context.WithoutCancel(e.r.Context())), server}
+	return &questions{e.next, e.r.Clone(context.WithoutCancel(e.r.Context())), server, e.affinity}
 }
 
 // exchange implements mcp.Exchange. Each question is a request of its own, with
@@ -49,7 +50,8 @@ func (q *questions) exchange(ctx context.Context, method string, header http.Hea
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	}
 	answer := &answerWriter{header: make(http.Header), limit: catalogBytes, id: id, found: cancel}
-	r = caddyhttp.PrepareRequest(r, caddy.NewReplacer(), answer, q.server)
+	where := q.affinity
+	r = withAffinity(caddyhttp.PrepareRequest(r, caddy.NewReplacer(), answer, q.server), &where)
 	if err := serveRecovering(q.next, answer, r); err != nil && !answer.complete {
 		return nil, err
 	}

@@ -157,9 +157,13 @@ func (e *exchange) read(w http.ResponseWriter) error {
 func (e *exchange) decide(w http.ResponseWriter) (done bool) {
 	msg := e.message
 	decision, about := e.view.decide(msg)
+	if !about {
+		decision.Verdict = policy.Allowed
+	}
+	metrics.decisions.WithLabelValues(subjectLabel(msg.Method), msg.Era.String(), decision.Verdict.String()).Inc()
 	logField(e.r, zap.String("mcp_decision", decision.Verdict.String()))
 	switch {
-	case !about || decision.Verdict == policy.Allowed:
+	case decision.Verdict == policy.Allowed:
 	case decision.Verdict == policy.StepUp:
 		e.denyCall(decision)
 		found, _ := e.routeFor(e.r)
@@ -183,6 +187,22 @@ func (e *exchange) denyCall(d policy.Decision) {
 	e.deny(e.r, d.Reason, zap.String("decision", d.Verdict.String()), zap.String("rule", d.Rule),
 		zap.String("mcp_method", e.message.Method), zap.String("mcp_name", e.message.Name),
 		zap.String("subject", e.principal.Subject), zap.String("tenant", e.principal.Tenant))
+}
+
+// subjectLabel names what a method is about, for the metric.
+func subjectLabel(method string) string {
+	switch mcp.Subject(method) {
+	case mcp.SubjectTool:
+		return "tool"
+	case mcp.SubjectPrompt:
+		return "prompt"
+	case mcp.SubjectResource:
+		return "resource"
+	case mcp.SubjectReference:
+		return "reference"
+	default:
+		return "none"
+	}
 }
 
 // refuse answers with a JSON-RPC error.

@@ -43,6 +43,9 @@ func (m *Handler) Provision(ctx caddy.Context) error {
 	m.schemas = newSchemaMemory()
 	m.warned = &onceSet{seen: make(map[string]bool)}
 	m.catalogs = mcp.NewCatalogCache(catalogCapacity, catalogTTL, catalogTimeout)
+	if err := registerMetrics(ctx); err != nil {
+		return fmt.Errorf("registering metrics: %w", err)
+	}
 	m.fillDefaults()
 	if err := m.check(); err != nil {
 		return err

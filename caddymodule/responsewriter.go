@@ -73,12 +73,12 @@ func (w *responseWriter) writeHeaderLocked(status int) {
 	w.ownHeaders(h)
 	switch {
 	case status == http.StatusSwitchingProtocols:
-		w.fail("the server switches protocols")
+		w.fail("transport", "the server switches protocols")
 	case status == http.StatusNoContent, status == http.StatusResetContent, status == http.StatusNotModified:
 		w.mode = pass
 		w.ResponseWriter.WriteHeader(status)
 	case h.Get("Content-Encoding") != "" && !strings.EqualFold(h.Get("Content-Encoding"), "identity"):
-		w.fail("the server compresses although that was not asked for")
+		w.fail("encoding", "the server compresses although that was not asked for")
 	case mcp.IsEventStream(h.Get("Content-Type")):
 		w.mode = stream
 		forgetBytes(h)
@@ -127,14 +127,14 @@ func (w *responseWriter) Write(p []byte) (int, error) {
 	switch w.mode {
 	case stream:
 		if err := w.splitter.Write(p, w.event); err != nil {
-			w.fail(err.Error())
+			w.fail(reasonOf(err), err.Error())
 			return 0, errAnswerRefused
 		}
 		w.startKeepAliveLocked()
 		return len(p), w.flushDown()
 	case buffer:
 		if int64(w.body.Len()+len(p)) > w.e.limits.message {
-			w.fail("the answer is larger than limits.message, " + strconv.FormatInt(w.e.limits.message, 10) + " bytes")
+			w.fail("limit", "the answer is larger than limits.message, " + strconv.FormatInt(w.e.limits.message, 10) + " bytes")
 			return 0, errAnswerRefused
 		}
 		return w.body.Write(p)
@@ -248,13 +248,13 @@ func (w *responseWriter) finish() error {
 	defer w.mu.Unlock()
 	if !w.wroteHeader {
 		w.wroteHeader = true
-		w.fail("no handler answered; does the site have a reverse_proxy behind mcp_app, or mcp_app an upstream?")
+		w.fail("empty", "no handler answered; does the site have a reverse_proxy behind mcp_app, or mcp_app an upstream?")
 		return nil
 	}
 	switch w.mode {
 	case stream:
 		if err := w.splitter.Close(w.event); err != nil {
-			w.fail(err.Error())
+			w.fail(reasonOf(err), err.Error())
 			return nil
 		}
 		return w.flushDown()
@@ -276,7 +276,7 @@ func (w *responseWriter) finishBuffer() error {
 	case len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '['):
 		message, err := w.rewrite(body)
 		if err != nil || message == nil {
-			w.fail("the server's answer cannot be filtered: " + errorText(err))
+			w.fail("unfilterable", "the server's answer cannot be filtered: " + errorText(err))
 			return nil
 		}
 		if !bytes.Equal(message, body) {
@@ -284,7 +284,7 @@ func (w *responseWriter) finishBuffer() error {
 		}
 		body = message
 	case w.status/100 == 2 && bytes.ContainsAny(body, "{["):
-		w.fail("the server's answer is neither JSON nor an event stream")
+		w.fail("unfilterable", "the server's answer is neither JSON nor an event stream")
 		return nil
 	case w.e.decoy != nil:
 		body = w.e.decoy.Restore(body)
@@ -297,9 +297,10 @@ func (w *responseWriter) finishBuffer() error {
 
 // fail replaces the answer, or ends the stream, with an error that says nothing
 // of the server's.
-func (w *responseWriter) fail(reason string) {
+func (w *responseWriter) fail(reason, detail string) {
 	w.ended = true
-	w.e.logger.Error("answer withheld", zap.String("reason", reason), zap.String("rpc_method", w.e.methodName()))
+	metrics.withheld.WithLabelValues(reason).Inc()
+	w.e.logger.Error("answer withheld", zap.String("reason", detail), zap.String("rpc_method", w.e.methodName()))
 	failure := &mcp.Error{Status: http.StatusBadGateway, Code: mcp.CodeInternalError, Message: "the server's answer was withheld by the gateway", ID: w.e.requestID()}
 	if w.mode == stream {
 		// A client that has gone away is no error of ours.
@@ -310,6 +311,18 @@ func (w *responseWriter) fail(reason string) {
 		writeError(w.ResponseWriter, failure)
 	}
 	_ = w.flushDown()
+}
+
+// reasonOf names an error of event for the metric.
+func reasonOf(err error) string {
+	switch {
+	case errors.Is(err, mcp.ErrEventTooLarge):
+		return "limit"
+	case errors.Is(err, mcp.ErrUnfilterable):
+		return "unfilterable"
+	default:
+		return "transport"
+	}
 }
 
 // forgetBytes removes headers that describe bytes we have changed.

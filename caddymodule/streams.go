@@ -15,13 +15,19 @@ var errStreamEnded = errors.New("stream ended by the gateway")
 // subscription is open for hours, and its token is not. A call that is already
 // running may finish.
 func (e *exchange) bindStream() (release func()) {
-	if !e.streams() || e.principal.Expiry.IsZero() {
+	if !e.streams() {
 		return func() {}
+	}
+	open := metrics.streams.WithLabelValues(e.era().String())
+	open.Inc()
+	if e.principal.Expiry.IsZero() {
+		return open.Dec
 	}
 	ctx, cancel := context.WithCancelCause(e.r.Context())
 	timer := time.AfterFunc(time.Until(e.principal.Expiry)+e.leeway(), func() { cancel(errStreamEnded) })
 	e.r = e.r.WithContext(ctx)
 	return func() {
+		open.Dec()
 		timer.Stop()
 		cancel(nil)
 	}

@@ -25,6 +25,7 @@ func newView(e *exchange) *view {
 	v.catalog = sync.OnceValues(func() (*mcp.Catalog, error) {
 		catalog, err := e.askCatalog(e.r.Context())
 		if err != nil {
+			metrics.catalogs.WithLabelValues().Inc()
 			e.logger.Warn("catalog could not be had", zap.Error(err))
 		}
 		return catalog, err
