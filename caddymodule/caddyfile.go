@@ -4,10 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/caddyserver/caddy/v2/caddyconfig"
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
-	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
 func init() {
@@ -25,32 +23,7 @@ func parseDirective(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error)
 	if err := m.UnmarshalCaddyfile(h.Dispenser); err != nil {
 		return nil, err
 	}
-	values := h.NewRoute(nil, m)
-	settleRootMetadata(h, m, values)
-	return values, nil
-}
-
-// settleRootMetadata lets an endpoint answer for the root well-known document
-// only while it is the only one of its site: with two, no client could tell
-// whose document it is (RFC 9728 §3.1).
-func settleRootMetadata(h httpcaddyfile.Helper, m *Handler, values []httpcaddyfile.ConfigValue) {
-	type claim struct {
-		handler *Handler
-		raw     *caddyhttp.Route
-	}
-	const key = "mcp_app.root_metadata"
-	route := values[0].Value.(caddyhttp.Route)
-	previous, taken := h.BlockState[key].(claim)
-	if !taken {
-		h.BlockState[key] = claim{m, &route}
-		return
-	}
-	// Routes are copied by value, but their handlers stay shared, so that the
-	// earlier endpoint of the site can still be corrected.
-	for _, c := range []claim{previous, {m, &route}} {
-		c.handler.RootMetadata = false
-		c.raw.HandlersRaw[0] = caddyconfig.JSONModuleObject(c.handler, "handler", "mcp_app", nil)
-	}
+	return h.NewRoute(nil, m), nil
 }
 
 // UnmarshalCaddyfile reads the directive. Syntax:
@@ -70,6 +43,7 @@ func settleRootMetadata(h httpcaddyfile.Helper, m *Handler, values []httpcaddyfi
 //		seal_keys <key>...
 //		keep_alive <duration>
 //		preserve_host
+//		root_metadata on | off
 //	}
 func (m *Handler) UnmarshalCaddyfile(d *caddyfile.Dispenser) error {
 	d.Next()
@@ -101,6 +75,7 @@ func (m *Handler) UnmarshalCaddyfile(d *caddyfile.Dispenser) error {
 		"seal_keys":     words(&m.SealKeys),
 		"keep_alive":    duration(&m.KeepAlive),
 		"preserve_host": flag(&m.PreserveHost),
+		"root_metadata": onOff(func(on bool) { m.RootMetadata = on }),
 	})
 }
 

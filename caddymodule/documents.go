@@ -17,6 +17,7 @@ const (
 type documents struct {
 	metadata []string // RFC 9728; in mode none these are 404
 	issuer   []string // RFC 8414, redirected to the issuer
+	root     bool     // the endpoint is its host's root, and so is its document
 }
 
 // findDocuments says which paths outside the endpoint belong to it. The path in
@@ -38,6 +39,7 @@ func (m *Handler) findDocuments() error {
 		return []string{base + suffix}
 	}
 	m.documents.metadata = paths(wellKnownResource)
+	m.documents.root = suffix == ""
 	if m.Auth.MetadataRedirect && m.authenticates() {
 		m.documents.issuer = paths(wellKnownIssuer)
 	}

@@ -222,14 +222,22 @@ func (e *exchange) prepareHeaders() {
 	if !e.forwardsToken() {
 		e.r.Header.Del("Authorization")
 	}
-	// Bytes that shall be looked at must not arrive compressed.
+	// Bytes that shall be looked at must not arrive compressed, nor leave HTTP.
 	e.r.Header.Set("Accept-Encoding", "identity")
+	e.r.Header.Del("Upgrade")
+	e.r.Header.Del("Connection")
 	e.identity.set(e.r.Header, e.principal)
 }
 
 // prepareBody puts the message into the request, with headers that agree with it.
 func (e *exchange) prepareBody() {
+	// No message of MCP has trailers, and in them identity could be forged
+	// after the headers were looked at.
+	e.r.Trailer = nil
+	e.r.Header.Del("Trailer")
 	if e.message == nil {
+		e.r.Body, e.r.ContentLength, e.r.TransferEncoding = http.NoBody, 0, nil
+		e.r.Header.Del("Content-Length")
 		return
 	}
 	body := e.message.Body

@@ -18,13 +18,12 @@ func (e *exchange) forward(w http.ResponseWriter, cors http.Header) (err error) 
 	rw := newResponseWriter(w, e, cors)
 	defer rw.stop()
 	defer func() {
-		// reverse_proxy aborts this way when its copy loop meets an error. If
-		// the client has a complete answer or a clean end, nothing is broken.
+		// reverse_proxy aborts this way when its copy loop meets an error.
 		if v := recover(); v != nil {
-			if v != http.ErrAbortHandler || !rw.ended && !e.endedByUs() { //nolint:errorlint // a panic value, compared as net/http does
+			if v != http.ErrAbortHandler { //nolint:errorlint // a panic value, compared as net/http does
 				panic(v)
 			}
-			err = nil
+			err = e.aborted(w, rw)
 		}
 	}()
 	err = e.next.ServeHTTP(rw, e.r)
@@ -37,6 +36,20 @@ func (e *exchange) forward(w http.ResponseWriter, cors http.Header) (err error) 
 		return err
 	default:
 		return rw.finish()
+	}
+}
+
+// aborted decides what becomes of an answer whose copying was aborted: nothing,
+// where the client has a complete answer or a clean end; an error, where nothing
+// has been sent yet; a visibly broken connection otherwise.
+func (e *exchange) aborted(w http.ResponseWriter, rw *responseWriter) error {
+	switch {
+	case rw.ended, e.endedByUs():
+		return nil
+	case rw.unsent():
+		return e.upstreamFailed(w, errors.New("the server broke off its answer"))
+	default:
+		panic(http.ErrAbortHandler)
 	}
 }
 

@@ -59,8 +59,9 @@ type Handler struct {
 	Resource string `json:"resource,omitempty"`
 
 	// RootMetadata also serves the OAuth metadata document at the root
-	// well-known path. Set by the Caddyfile adapter where the endpoint is the
-	// only one of its site.
+	// well-known path, for clients that look nowhere else. On by default in a
+	// Caddyfile. Where two endpoints of a configuration share a host, neither
+	// does: nobody could tell whose document it is.
 	RootMetadata bool `json:"root_metadata,omitempty"`
 
 	// Auth says whose tokens are accepted.
@@ -126,6 +127,7 @@ type Handler struct {
 	methods   []policy.Pattern
 	hints     *hints
 	schemas   *schemaMemory
+	rootClaim rootClaim
 	warned    *onceSet
 }
 

@@ -22,28 +22,15 @@ func newIdentityHeaders(prefix string) identityHeaders {
 
 // strip removes what a client sent under the prefix, in every spelling that
 // some server reads as the same name: CGI-style servers turn both - and _ (and
-// some .) into one character. A name listed in Connection would be removed on
-// the way to the server, ours with it, so it is taken out there as well
-// (GHSA-7r4p-vjf4-gxv4 tells why deleting comes first, always).
+// some .) into one character. Deleting comes first, always: a header that we do
+// not set for this caller must not stand for the client's word
+// (GHSA-7r4p-vjf4-gxv4). A name listed in Connection would be removed on the
+// way, ours with it; that header goes whole, later.
 func (h identityHeaders) strip(r *http.Request) {
 	for name := range r.Header {
 		if h.owns(name) {
 			delete(r.Header, name)
 		}
-	}
-	for name := range r.Trailer {
-		if h.owns(name) {
-			delete(r.Trailer, name)
-		}
-	}
-	for i, value := range r.Header["Connection"] {
-		var kept []string
-		for name := range strings.SplitSeq(value, ",") {
-			if !h.owns(strings.TrimSpace(name)) {
-				kept = append(kept, name)
-			}
-		}
-		r.Header["Connection"][i] = strings.Join(kept, ",")
 	}
 }
 

@@ -24,9 +24,9 @@ func (m *Handler) locate(u *url.URL) place {
 	switch {
 	case samePath(u, m.Path):
 		return atEndpoint
-	case slices.Contains(m.documents.metadata, u.EscapedPath()):
+	case slices.Contains(m.documents.metadata, u.EscapedPath()) && !m.sharesRoot(u):
 		return atMetadata
-	case slices.Contains(m.documents.issuer, u.EscapedPath()):
+	case slices.Contains(m.documents.issuer, u.EscapedPath()) && !m.sharesRoot(u):
 		return atIssuerMetadata
 	default:
 		return elsewhere
@@ -41,24 +41,30 @@ func samePath(u *url.URL, want string) bool {
 		return true
 	}
 	want = canonicalPath(want)
-	return canonicalPath(u.EscapedPath()) == want || canonicalPath(u.Path) == want
+	return canonicalPath(u.EscapedPath()) == want || canonicalPath(u.Path) == want || canonicalPath(withoutParameters(u.Path)) == want
 }
 
 // canonicalPath undoes every disguise: percent-encoding until nothing changes,
 // path parameters, backslashes, dot segments, repeated and final slashes, case.
+// Parameters go before each decoding, since what a server decodes first may
+// hide in one (/mcp;x=%2Fy).
 func canonicalPath(p string) string {
-	// Each round shortens the path, so that this ends.
 	for {
+		p = withoutParameters(strings.ReplaceAll(p, `\`, "/"))
 		decoded, err := url.PathUnescape(p)
-		if err != nil || decoded == p {
+		if err != nil || decoded == p { // each round shortens the path, so that this ends
 			break
 		}
 		p = decoded
 	}
-	p = strings.ReplaceAll(p, `\`, "/")
+	return strings.ToLower(path.Clean("/" + p))
+}
+
+// withoutParameters cuts ;… from every segment (RFC 3986 §3.3).
+func withoutParameters(p string) string {
 	segments := strings.Split(p, "/")
 	for i, segment := range segments {
 		segments[i], _, _ = strings.Cut(segment, ";")
 	}
-	return strings.ToLower(path.Clean("/" + strings.Join(segments, "/")))
+	return strings.Join(segments, "/")
 }

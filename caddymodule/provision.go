@@ -72,6 +72,7 @@ func (m *Handler) Provision(ctx caddy.Context) error {
 			return fmt.Errorf("auth: %w", err)
 		}
 	}
+	m.claimRoot(ctx.GetMetricsRegistry())
 	if err := m.findDocuments(); err != nil {
 		return fmt.Errorf("resource: %w", err)
 	}

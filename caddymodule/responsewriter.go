@@ -1,9 +1,11 @@
 package caddymodule
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -134,7 +136,7 @@ func (w *responseWriter) Write(p []byte) (int, error) {
 		return len(p), w.flushDown()
 	case buffer:
 		if int64(w.body.Len()+len(p)) > w.e.limits.message {
-			w.fail("limit", "the answer is larger than limits.message, " + strconv.FormatInt(w.e.limits.message, 10) + " bytes")
+			w.fail("limit", "the answer is larger than limits.message, "+strconv.FormatInt(w.e.limits.message, 10)+" bytes")
 			return 0, errAnswerRefused
 		}
 		return w.body.Write(p)
@@ -162,6 +164,12 @@ func (w *responseWriter) FlushError() error {
 
 // Flush implements http.Flusher for handlers that know no FlushError.
 func (w *responseWriter) Flush() { _ = w.FlushError() }
+
+// Hijack keeps handlers from taking the connection away from under the rewriter,
+// as a proxy does for other protocols.
+func (w *responseWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	return nil, nil, http.ErrNotSupported
+}
 
 // Unwrap implements the contract of http.ResponseController.
 func (w *responseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
@@ -207,6 +215,13 @@ func (w *responseWriter) stop() {
 	if w.keepAlive != nil {
 		w.keepAlive.Stop()
 	}
+}
+
+// unsent reports whether nothing has reached the client yet.
+func (w *responseWriter) unsent() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return !w.wroteHeader || w.mode == buffer
 }
 
 // event rewrites one server-sent event and sends it.
@@ -276,7 +291,7 @@ func (w *responseWriter) finishBuffer() error {
 	case len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '['):
 		message, err := w.rewrite(body)
 		if err != nil || message == nil {
-			w.fail("unfilterable", "the server's answer cannot be filtered: " + errorText(err))
+			w.fail("unfilterable", "the server's answer cannot be filtered: "+errorText(err))
 			return nil
 		}
 		if !bytes.Equal(message, body) {
@@ -307,7 +322,9 @@ func (w *responseWriter) fail(reason, detail string) {
 		_, _ = w.ResponseWriter.Write(mcp.Event{}.WithData(failure.Body()))
 	} else {
 		forgetBytes(w.Header())
-		w.Header().Del("Content-Encoding")
+		for _, name := range []string{"Content-Encoding", "Upgrade", "Connection"} {
+			w.Header().Del(name)
+		}
 		writeError(w.ResponseWriter, failure)
 	}
 	_ = w.flushDown()
