@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
 )
@@ -42,6 +43,7 @@ func parseDirective(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error)
 //		methods <method or pattern>...
 //		seal_keys <key>...
 //		keep_alive <duration>
+//		stream_close_delay <duration>
 //		preserve_host
 //		root_metadata on | off
 //	}
@@ -61,19 +63,27 @@ func (m *Handler) UnmarshalCaddyfile(d *caddyfile.Dispenser) error {
 		}
 	}
 	return block(d, map[string]subdirective{
-		"resource":      scalar(&m.Resource),
-		"auth":          m.parseAuth,
-		"tenant":        m.parseTenant,
-		"policy":        m.parsePolicy,
-		"openai":        m.parseOpenAI,
-		"links":         m.parseLinks,
-		"identity":      m.parseIdentity,
-		"origins":       words(&m.Origins),
-		"hosts":         words(&m.Hosts),
-		"limits":        m.parseLimits,
-		"methods":       words(&m.Methods),
-		"seal_keys":     words(&m.SealKeys),
-		"keep_alive":    duration(&m.KeepAlive),
+		"resource":   scalar(&m.Resource),
+		"auth":       m.parseAuth,
+		"tenant":     m.parseTenant,
+		"policy":     m.parsePolicy,
+		"openai":     m.parseOpenAI,
+		"links":      m.parseLinks,
+		"identity":   m.parseIdentity,
+		"origins":    words(&m.Origins),
+		"hosts":      words(&m.Hosts),
+		"limits":     m.parseLimits,
+		"methods":    words(&m.Methods),
+		"seal_keys":  words(&m.SealKeys),
+		"keep_alive": duration(&m.KeepAlive),
+		"stream_close_delay": func(d *caddyfile.Dispenser) error {
+			var delay *caddy.Duration
+			err := duration(&delay)(d)
+			if err == nil {
+				m.StreamCloseDelay = *delay
+			}
+			return err
+		},
 		"preserve_host": flag(&m.PreserveHost),
 		"root_metadata": onOff(func(on bool) { m.RootMetadata = on }),
 	})

@@ -8,6 +8,7 @@
 package caddymodule
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/caddyserver/caddy/v2"
@@ -110,6 +111,12 @@ type Handler struct {
 	// proxies in front that cut quiet connections. Default: never.
 	KeepAlive *caddy.Duration `json:"keep_alive,omitempty"`
 
+	// StreamCloseDelay is how long open streams may go on under the old
+	// configuration after a reload. Default: they end at once, cleanly, and
+	// clients resume.
+	StreamCloseDelay caddy.Duration `json:"stream_close_delay,omitempty"`
+
+	config    context.Context // done when the configuration is unloaded
 	logger    *zap.Logger
 	rules     *policy.Policy
 	tenancy   policy.Tenancy

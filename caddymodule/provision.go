@@ -39,6 +39,7 @@ const (
 // the issuer must keep neither Caddy from starting nor a config from validating.
 func (m *Handler) Provision(ctx caddy.Context) error {
 	m.logger = ctx.Logger()
+	m.config = ctx
 	m.hints = &hints{}
 	m.schemas = newSchemaMemory()
 	m.warned = &onceSet{seen: make(map[string]bool)}

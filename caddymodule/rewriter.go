@@ -3,6 +3,8 @@ package caddymodule
 import (
 	"strings"
 
+	"go.uber.org/zap"
+
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp"
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/rawjson"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
@@ -17,6 +19,7 @@ func (e *exchange) newRewriter() *mcp.Rewriter {
 		Next:        e.nextPage(),
 		Content:     e.Policy.Results != policy.Pass && !e.rules.HidesNothing(),
 		Tasks:       e.servesTasks(),
+		Dropped:     e.linkDropped,
 		ListTTL:     e.limits.listTTL,
 		ListChanged: e.catalogs.Drop,
 		MaxDepth:    e.limits.depth,
@@ -30,6 +33,14 @@ func (e *exchange) newRewriter() *mcp.Rewriter {
 		}
 	}
 	return rewriter
+}
+
+// linkDropped tells the operator why something is missing in a result.
+func (e *exchange) linkDropped(uri string) {
+	if e.warned.first("link " + uri) {
+		e.logger.Warn("resource left out of a result", zap.String("uri", uri), zap.String("tool", e.toolName()),
+			zap.String("fix", "if callers may read it, write in policy: resource "+uri+" (or a pattern); if all links shall pass: results pass"))
+	}
 }
 
 // nextPage fetches further pages for a client that asked for the first one.

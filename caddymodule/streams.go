@@ -11,24 +11,31 @@ import (
 // sees a clean end, and resumes or asks anew.
 var errStreamEnded = errors.New("stream ended by the gateway")
 
-// bindStream ends a stream that would outlive what allows it: a GET stream or a
-// subscription is open for hours, and its token is not. A call that is already
-// running may finish.
+// bindStream ends a stream that would outlive what allows it: the token, or the
+// configuration whose rules it was opened under. A GET stream or a subscription
+// is open for hours; a call that is already running may finish.
 func (e *exchange) bindStream() (release func()) {
 	if !e.streams() {
 		return func() {}
 	}
+	ctx, cancel := context.WithCancelCause(e.r.Context())
+	end := func() { cancel(errStreamEnded) }
+	e.r = e.r.WithContext(ctx)
 	open := metrics.streams.WithLabelValues(e.era().String())
 	open.Inc()
-	if e.principal.Expiry.IsZero() {
-		return open.Dec
+	// Caddy cancels the context of a configuration when the next one has taken
+	// over; without this, streams would go on under the old rules for good.
+	reloaded := context.AfterFunc(e.config, func() { time.AfterFunc(time.Duration(e.StreamCloseDelay), end) })
+	var expired *time.Timer
+	if !e.principal.Expiry.IsZero() {
+		expired = time.AfterFunc(time.Until(e.principal.Expiry)+e.leeway(), end)
 	}
-	ctx, cancel := context.WithCancelCause(e.r.Context())
-	timer := time.AfterFunc(time.Until(e.principal.Expiry)+e.leeway(), func() { cancel(errStreamEnded) })
-	e.r = e.r.WithContext(ctx)
 	return func() {
 		open.Dec()
-		timer.Stop()
+		reloaded()
+		if expired != nil {
+			expired.Stop()
+		}
 		cancel(nil)
 	}
 }

@@ -46,5 +46,11 @@ func (w *Rewriter) contentBlock(block rawjson.Value) (rawjson.Value, bool) {
 		return block, true
 	}
 	uri, ok := elementName(holder, "uri")
-	return block, ok && w.Shower.ShowsResource(uri)
+	if ok && w.Shower.ShowsResource(uri) {
+		return block, true
+	}
+	if w.Dropped != nil {
+		w.Dropped(uri)
+	}
+	return nil, false
 }

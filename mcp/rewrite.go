@@ -58,6 +58,8 @@ type Rewriter struct {
 	Next func(cursor string) (rawjson.Value, error)
 	// Content also filters resource links and embedded resources in results.
 	Content bool
+	// Dropped, if set, is told what Content has removed.
+	Dropped func(uri string)
 	// Tasks says that task methods are open. Otherwise the tasks capability is
 	// withheld, since what it promises is refused.
 	Tasks bool
