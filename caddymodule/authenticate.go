@@ -34,7 +34,7 @@ func (m *Handler) authenticate(w http.ResponseWriter, r *http.Request) *policy.P
 		return nil
 	}
 	if m.anonymous(r) {
-		return &policy.Principal{Anonymous: true}
+		return &policy.Principal{}
 	}
 	claims, err := m.verify(r, found)
 	if err != nil {
@@ -45,7 +45,7 @@ func (m *Handler) authenticate(w http.ResponseWriter, r *http.Request) *policy.P
 		Issuer: claims.Issuer, Subject: claims.Subject, ClientID: claims.ClientID,
 		Scopes: claims.Scopes, Expiry: claims.Expiry, Claims: claims.Raw,
 	}
-	if missing := claims.MissingScopes(m.Auth.Scopes); len(missing) > 0 {
+	if missing := m.rules.MissingScopes(claims.Scopes, m.Auth.Scopes); len(missing) > 0 {
 		m.deny(r, "token lacks scope "+missing[0], zap.String("subject", claims.Subject))
 		m.stepUp(w, r, found, policy.Union(m.Auth.Scopes, claims.Scopes))
 		return nil
@@ -109,7 +109,7 @@ func (m *Handler) challenge(w http.ResponseWriter, r *http.Request, found route,
 func (m *Handler) stepUp(w http.ResponseWriter, r *http.Request, found route, scopes []string) {
 	challenge := token.Challenge{
 		ResourceMetadata: found.metadataURL, Scopes: scopes,
-		Error: "insufficient_scope", Description: "the operation needs more scopes",
+		Error: token.InsufficientScope, Description: "the operation needs more scopes",
 	}
 	w.Header().Set("WWW-Authenticate", challenge.Header())
 	m.writeAuthError(w, r, http.StatusForbidden, challenge.Error, challenge.Description)

@@ -8,6 +8,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
+	"github.com/caddy-mcp-app/caddy-mcp-app/policy/arguments"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy/token"
 )
 
@@ -93,6 +94,8 @@ func (a *Auth) parseIssuer(d *caddyfile.Dispenser) error {
 //		claim   <path>
 //		require <literal or placeholder>
 //		allow   <tenant>...
+//		argument <tool argument>
+//		header   <request header>
 //	}
 func (m *Handler) parseTenant(d *caddyfile.Dispenser) error {
 	if err := opens(d, m.Tenant != nil); err != nil {
@@ -100,9 +103,11 @@ func (m *Handler) parseTenant(d *caddyfile.Dispenser) error {
 	}
 	m.Tenant = &Tenant{}
 	return block(d, map[string]subdirective{
-		"claim":   scalar(&m.Tenant.Claim),
-		"require": scalar(&m.Tenant.Require),
-		"allow":   words(&m.Tenant.Allow),
+		"claim":    scalar(&m.Tenant.Claim),
+		"require":  scalar(&m.Tenant.Require),
+		"allow":    words(&m.Tenant.Allow),
+		"argument": scalar(&m.Tenant.Argument),
+		"header":   scalar(&m.Tenant.Header),
 	})
 }
 
@@ -111,11 +116,20 @@ func (m *Handler) parseTenant(d *caddyfile.Dispenser) error {
 //	policy {
 //		default deny | allow
 //		results filter | pass
-//		tool | prompt | resource | template <pattern> {
+//		roles_claim <path>
+//		implies <scope> <scope>...
+//		annotation <hint> on | off
+//		tool | prompt | resource | template | method <pattern> {
 //			deny
-//			scopes  <scope>...
+//			anonymous
 //			tenants <tenant>...
+//			roles   <role>...
+//			annotation <hint> on | off
+//			when    <CEL expression>
+//			scopes  <scope>...
 //			on_missing_scope hide | challenge
+//			max_bytes <size>
+//			max_depth <number>
 //		}
 //	}
 func (m *Handler) parsePolicy(d *caddyfile.Dispenser) error {
@@ -124,10 +138,13 @@ func (m *Handler) parsePolicy(d *caddyfile.Dispenser) error {
 	}
 	m.Policy = &policy.Config{}
 	known := map[string]subdirective{
-		"default": oneOf(&m.Policy.Default, policy.Deny, policy.Allow),
-		"results": oneOf(&m.Policy.Results, policy.Filter, policy.Pass),
+		"default":     oneOf(&m.Policy.Default, policy.Deny, policy.Allow),
+		"results":     oneOf(&m.Policy.Results, policy.Filter, policy.Pass),
+		"roles_claim": scalar(&m.Policy.RolesClaim),
+		"implies":     m.parseImplies,
+		"annotation":  annotation(&m.Policy.Annotations),
 	}
-	for _, kind := range []policy.Kind{policy.Tool, policy.Prompt, policy.Resource, policy.Template} {
+	for _, kind := range []policy.Kind{policy.Tool, policy.Prompt, policy.Resource, policy.Template, policy.Method} {
 		known[string(kind)] = m.parseRule
 	}
 	return block(d, known)
@@ -138,12 +155,24 @@ func (m *Handler) parseRule(d *caddyfile.Dispenser) error {
 	if !d.Args(&rule.Pattern) || d.NextArg() {
 		return d.Errf("%s takes exactly one name or pattern; conditions go into a block", rule.Kind)
 	}
+	var bounds arguments.Bounds
+	var maxBytes int64
 	err := block(d, map[string]subdirective{
 		"deny":             flag(&rule.Deny),
-		"scopes":           words(&rule.Scopes),
+		"anonymous":        flag(&rule.Anonymous),
 		"tenants":          words(&rule.Tenants),
+		"roles":            words(&rule.Roles),
+		"annotation":       annotation(&rule.Annotations),
+		"when":             words(&rule.When),
+		"scopes":           words(&rule.Scopes),
 		"on_missing_scope": oneOf(&rule.OnMissingScope, policy.Hide, policy.Challenge),
+		"max_bytes":        size(&maxBytes),
+		"max_depth":        number(&bounds.MaxDepth),
 	})
+	bounds.MaxBytes = int(maxBytes)
+	if bounds != (arguments.Bounds{}) {
+		rule.Arguments = &bounds
+	}
 	if err != nil {
 		return err
 	}
@@ -153,6 +182,37 @@ func (m *Handler) parseRule(d *caddyfile.Dispenser) error {
 		return d.WrapErr(err)
 	}
 	return nil
+}
+
+func (m *Handler) parseImplies(d *caddyfile.Dispenser) error {
+	args := d.RemainingArgs()
+	if len(args) < 2 {
+		return d.Err("expected: implies <scope> <scope that comes with it>...")
+	}
+	if m.Policy.Implies == nil {
+		m.Policy.Implies = make(map[string][]string)
+	}
+	m.Policy.Implies[args[0]] = append(m.Policy.Implies[args[0]], args[1:]...)
+	if _, err := policy.Compile(*m.Policy); err != nil {
+		return d.WrapErr(err)
+	}
+	return nil
+}
+
+// annotation reads the name of a hint and what it must be.
+func annotation(into *map[string]bool) subdirective {
+	return func(d *caddyfile.Dispenser) error {
+		var hint string
+		if !d.Args(&hint) {
+			return d.Err("expected: annotation <hint> on, or annotation <hint> off")
+		}
+		return onOff(func(on bool) {
+			if *into == nil {
+				*into = make(map[string]bool)
+			}
+			(*into)[hint] = on
+		})(d)
+	}
 }
 
 // parseLinks reads:

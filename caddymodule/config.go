@@ -60,6 +60,12 @@ type Tenant struct {
 	Require string `json:"require,omitempty"`
 	// Allow lists the tenants served. Default: all.
 	Allow []string `json:"allow,omitempty"`
+	// Argument is a tool argument in which the server looks for a tenant. A call
+	// that names another than the caller's there is refused with 403.
+	Argument string `json:"argument,omitempty"`
+	// Header is a request header in which the server looks for a tenant; the
+	// same holds for it.
+	Header string `json:"header,omitempty"`
 }
 
 // Links are the deep links into the app.

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp"
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/rawjson"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
 )
 
@@ -138,6 +139,7 @@ func (e *exchange) read(w http.ResponseWriter) error {
 	if err != nil {
 		return &mcp.Error{Status: http.StatusBadRequest, Code: mcp.CodeParseError, Message: "the request body could not be read"}
 	}
+	e.r.Body = io.NopCloser(bytes.NewReader(body)) // for refusals that look for the id
 	e.message, err = mcp.Reader{MaxDepth: e.limits.depth, Known: e.known}.Read(h, body)
 	if err != nil {
 		return err
@@ -156,29 +158,84 @@ func (e *exchange) read(w http.ResponseWriter) error {
 // been written.
 func (e *exchange) decide(w http.ResponseWriter) (done bool) {
 	msg := e.message
-	decision, about := e.view.decide(msg)
-	if !about {
-		decision.Verdict = policy.Allowed
+	if msg.Kind != mcp.Response {
+		if d := e.view.Decide(policy.Method, msg.Method); d.Verdict != policy.Allowed {
+			return e.enforce(w, d)
+		}
 	}
-	metrics.decisions.WithLabelValues(subjectLabel(msg.Method), msg.Era.String(), decision.Verdict.String()).Inc()
-	logField(e.r, zap.String("mcp_decision", decision.Verdict.String()))
-	switch {
-	case decision.Verdict == policy.Allowed:
-	case decision.Verdict == policy.StepUp:
-		e.denyCall(decision)
-		found, _ := e.routeFor(e.r)
-		e.stepUp(w, e.r, found, policy.Union(e.Auth.Scopes, decision.Scopes))
+	d, about := e.view.decide(msg)
+	if !about {
+		d.Verdict = policy.Allowed
+	}
+	if d.Verdict != policy.Allowed {
+		return e.enforce(w, d)
+	}
+	e.count(d)
+	if err := e.checkSignals(); err != nil {
+		e.deny(e.r, err.Error(), zap.String("subject", e.principal.Subject))
+		e.forbid(w, e.r)
 		return true
-	default:
-		e.denyCall(decision)
-		e.decoy = mcp.NewDecoy(msg)
-		return false
 	}
 	if err := e.checkCall(); err != nil {
 		e.refuse(w, err)
 		return true
 	}
 	return false
+}
+
+// enforce answers for what the caller may not do, or sends the question for an
+// unknown name in its place.
+func (e *exchange) enforce(w http.ResponseWriter, d policy.Decision) (done bool) {
+	e.count(d)
+	e.denyCall(d)
+	found, _ := e.routeFor(e.r)
+	switch d.Verdict {
+	case policy.StepUp:
+		e.stepUp(w, e.r, found, policy.Union(e.Auth.Scopes, d.Scopes))
+	case policy.Login:
+		e.askLogin(w, found, policy.Union(e.Auth.Scopes, d.Scopes))
+	case policy.Refused:
+		writeBody(w, http.StatusOK, "application/json", e.resultMessage(failedCall(e.emptyResult(), d.Message)))
+	default:
+		if mcp.Subject(e.message.Method) == mcp.SubjectNone {
+			writeError(w, mcp.MethodNotFound(e.message))
+			return true
+		}
+		e.decoy = mcp.NewDecoy(e.message)
+		return false
+	}
+	return true
+}
+
+// count keeps account of a decision.
+func (e *exchange) count(d policy.Decision) {
+	metrics.decisions.WithLabelValues(subjectLabel(e.message.Method), e.message.Era.String(), d.Verdict.String()).Inc()
+	logField(e.r, zap.String("mcp_decision", d.Verdict.String()))
+}
+
+// checkSignals refuses a call that names another tenant than the caller's where
+// the operator knows that the server might look.
+func (e *exchange) checkSignals() error {
+	if e.Tenant == nil {
+		return nil
+	}
+	signals := make(map[string]any)
+	if name := e.Tenant.Header; name != "" {
+		if values := e.r.Header.Values(name); len(values) > 0 {
+			signals["header "+name] = values
+		}
+	}
+	if name := e.Tenant.Argument; name != "" && e.message.Method == "tools/call" {
+		if argument := e.message.Params.Get("arguments", name); argument.Exists() {
+			signals["argument "+name] = nil
+			if text, ok := argument.Text(); ok {
+				signals["argument "+name] = text
+			} else if argument.Kind() != rawjson.Null {
+				return errors.New("argument " + name + " is not a string")
+			}
+		}
+	}
+	return policy.CheckSignals(e.principal.Tenant, signals)
 }
 
 // denyCall logs a decision against the caller with everything an operator needs

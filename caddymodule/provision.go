@@ -52,7 +52,10 @@ func (m *Handler) Provision(ctx caddy.Context) error {
 		return err
 	}
 	var err error
-	if m.rules, err = policy.Compile(*m.Policy); err != nil {
+	rules := *m.Policy
+	rules.Mixed = m.Auth.Mode == modeMixed
+	rules.HiddenHeaders = []string{m.identity.prefix}
+	if m.rules, err = policy.Compile(rules); err != nil {
 		return fmt.Errorf("policy: %w", err)
 	}
 	for _, text := range m.Methods {

@@ -101,3 +101,19 @@ func failedCall(result rawjson.Value, text string) rawjson.Value {
 	}
 	return failed
 }
+
+// emptyResult is what answers of our own are made of.
+func (e *exchange) emptyResult() rawjson.Value {
+	if e.message.Era == mcp.Modern {
+		return rawjson.Value(`{"resultType":"complete"}`)
+	}
+	return rawjson.Value("{}")
+}
+
+// resultMessage wraps a result of our own into the answer to this message.
+func (e *exchange) resultMessage(result rawjson.Value) rawjson.Value {
+	// Setting members of an object literal cannot fail.
+	message, _ := rawjson.Value(`{"jsonrpc":"2.0"}`).Set(e.message.ID, "id")
+	message, _ = message.Set(result, "result")
+	return message
+}

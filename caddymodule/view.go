@@ -2,7 +2,7 @@ package caddymodule
 
 import (
 	"context"
-	"strings"
+	"fmt"
 	"sync"
 
 	"go.uber.org/zap"
@@ -18,10 +18,14 @@ type view struct {
 	*policy.View
 	e       *exchange
 	catalog func() (*mcp.Catalog, error) // asked at most once
+	facts   policy.Facts
 }
 
 func newView(e *exchange) *view {
-	v := &view{View: e.rules.View(e.principal), e: e}
+	v := &view{e: e}
+	v.facts = viewFacts{v}
+	request := &policy.Request{Header: e.r.Header, ClientIP: clientIP(e.r)}
+	v.View = e.rules.View(e.principal).With(request, v.facts)
 	v.catalog = sync.OnceValues(func() (*mcp.Catalog, error) {
 		catalog, err := e.askCatalog(e.r.Context())
 		if err != nil {
@@ -38,11 +42,11 @@ func newView(e *exchange) *view {
 func (v *view) decide(msg *mcp.Request) (policy.Decision, bool) {
 	switch mcp.Subject(msg.Method) {
 	case mcp.SubjectTool:
-		return v.Decide(policy.Tool, msg.Name), true
+		return v.DecideCall(msg.Name, msg.Params.Get("arguments")), true
 	case mcp.SubjectPrompt:
 		return v.Decide(policy.Prompt, msg.Name), true
 	case mcp.SubjectResource:
-		return v.resource(msg.Name), true
+		return v.Decide(policy.Resource, msg.Name), true
 	case mcp.SubjectReference:
 		if msg.Params.Get("ref", "uri").Exists() {
 			return v.Decide(policy.Template, msg.Name), true
@@ -56,29 +60,6 @@ func (v *view) decide(msg *mcp.Request) (policy.Decision, bool) {
 	}
 }
 
-// resource decides about a resource. A UI resource belongs to the tools that
-// show it: without a rule of its own it is as visible as the most visible of
-// them. If the catalog cannot be had, nobody knows, and it stays hidden.
-func (v *view) resource(uri string) policy.Decision {
-	if !strings.HasPrefix(uri, "ui:") || v.HasRule(policy.Resource, uri) {
-		return v.Decide(policy.Resource, uri)
-	}
-	catalog, err := v.catalog()
-	if err != nil {
-		return policy.Decision{Reason: "the tools that show this resource are unknown: " + err.Error()}
-	}
-	tools := catalog.ToolsShowing(uri)
-	if len(tools) == 0 {
-		return v.Decide(policy.Resource, uri)
-	}
-	for _, tool := range tools {
-		if d := v.Decide(policy.Tool, tool); d.Verdict != policy.Hidden {
-			return policy.Decision{Verdict: policy.Allowed, Rule: d.Rule}
-		}
-	}
-	return policy.Decision{Rule: "tool", Reason: "only hidden tools show this resource"}
-}
-
 func (v *view) mayCall(tool string) bool {
 	return v.Decide(policy.Tool, tool).Verdict == policy.Allowed
 }
@@ -90,10 +71,36 @@ func (v *view) ShowsTool(name string) bool { return v.Shows(policy.Tool, name) }
 func (v *view) ShowsPrompt(name string) bool { return v.Shows(policy.Prompt, name) }
 
 // ShowsResource reports whether a resource may be listed.
-func (v *view) ShowsResource(uri string) bool { return v.resource(uri).Verdict != policy.Hidden }
+func (v *view) ShowsResource(uri string) bool { return v.Shows(policy.Resource, uri) }
 
 // ShowsTemplate reports whether a resource template may be listed.
 func (v *view) ShowsTemplate(uriTemplate string) bool { return v.Shows(policy.Template, uriTemplate) }
+
+// viewFacts is what the caller's catalog says about tools, before anything was
+// hidden.
+type viewFacts struct{ view *view }
+
+// Annotations implements policy.Facts.
+func (f viewFacts) Annotations(tool string) ([]byte, error) {
+	catalog, err := f.view.catalog()
+	if err != nil {
+		return nil, err
+	}
+	declaration, ok := catalog.Tool(tool)
+	if !ok {
+		return nil, fmt.Errorf("the server does not list the tool %q", tool)
+	}
+	return declaration.Get("annotations"), nil
+}
+
+// ToolsShowing implements policy.Facts.
+func (f viewFacts) ToolsShowing(uri string) ([]string, error) {
+	catalog, err := f.view.catalog()
+	if err != nil {
+		return nil, err
+	}
+	return catalog.ToolsShowing(uri), nil
+}
 
 // prefetch asks for the catalog while the server works on the handshake.
 func (e *exchange) prefetch() {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/rawjson"
 )
@@ -23,6 +24,9 @@ type Answer struct {
 	Header http.Header
 	Body   []byte
 }
+
+// endSessionTimeout bounds how long a server may take to end a session.
+const endSessionTimeout = 5 * time.Second
 
 // maxPages bounds the pages of a catalog, so that a server that always names
 // another cursor comes to an end.
@@ -113,6 +117,18 @@ func (a *asker) openSession(ctx context.Context, r *Request) (end func(), err er
 	if err != nil {
 		return nil, err
 	}
+	session := answer.Header.Get(HeaderSession)
+	if session != "" {
+		a.header.Set(HeaderSession, session)
+		end = func() { a.endSession(ctx) }
+	} else {
+		end = func() {}
+	}
+	defer func() {
+		if err != nil {
+			end()
+		}
+	}()
 	result, err := answer.result(a.id)
 	if err != nil {
 		return nil, err
@@ -120,21 +136,20 @@ func (a *asker) openSession(ctx context.Context, r *Request) (end func(), err er
 	if version, ok := result.Get("protocolVersion").Text(); ok {
 		a.header.Set(HeaderVersion, version)
 	}
-	session := answer.Header.Get(HeaderSession)
-	if session != "" {
-		a.header.Set(HeaderSession, session)
-	}
-	if _, err := a.post(ctx, message("notifications/initialized", nil, nil)); err != nil {
-		return nil, err
-	}
-	return func() {
-		if session == "" {
-			return
-		}
-		// The session is useless to anybody else; if it cannot be ended, the
-		// server's own timeout does it.
-		_, _ = a.exchange(context.WithoutCancel(ctx), http.MethodDelete, a.header, nil, nil)
-	}, nil
+	_, err = a.post(ctx, message("notifications/initialized", nil, nil))
+	return end, err
+}
+
+// endSession closes the private session without keeping anybody waiting. If it
+// cannot be closed, it is useless to everybody else, and the server's own
+// timeout ends it.
+func (a *asker) endSession(ctx context.Context) {
+	header := a.header.Clone()
+	go func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endSessionTimeout)
+		defer cancel()
+		_, _ = a.exchange(ctx, http.MethodDelete, header, nil, nil)
+	}()
 }
 
 func (a *asker) call(ctx context.Context, method string, params rawjson.Value) (rawjson.Value, error) {

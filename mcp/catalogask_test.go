@@ -7,13 +7,16 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/rawjson"
 )
 
 // pagedServer answers tools/list in pages of one tool, in either era.
 type pagedServer struct {
+	mu      sync.Mutex
 	tools   []string
 	session string // handed out by initialize, and then required
 	sse     bool
@@ -22,6 +25,8 @@ type pagedServer struct {
 
 func (s *pagedServer) exchange(_ context.Context, method string, h http.Header, body []byte, id rawjson.Value) (*Answer, error) {
 	header := make(http.Header)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if method == http.MethodDelete {
 		s.log = append(s.log, "DELETE "+h.Get(HeaderSession))
 		return &Answer{Status: http.StatusNoContent, Header: header}, nil
@@ -85,15 +90,18 @@ func TestTheCatalogIsAskedOnAllPages(t *testing.T) {
 // A legacy initialize has no session to ask in; the one made for asking must
 // not stay behind on the server.
 func TestThePrivateSessionIsClosedAgain(t *testing.T) {
-	server := &pagedServer{tools: []string{"a"}, session: "private"}
-	r := read(t, nil, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
-	if _, err := AskCatalog(t.Context(), server.exchange, r, header(HeaderSession, "stray"), 10); err != nil {
-		t.Fatal(err)
-	}
-	want := []string{"initialize ", "notifications/initialized private", "tools/list private", "DELETE private"}
-	if !slices.Equal(server.log, want) {
-		t.Errorf("server saw %q, want %q", server.log, want)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		server := &pagedServer{tools: []string{"a"}, session: "private"}
+		r := read(t, nil, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
+		if _, err := AskCatalog(t.Context(), server.exchange, r, header(HeaderSession, "stray"), 10); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait() // it is closed behind the answer
+		want := []string{"initialize ", "notifications/initialized private", "tools/list private", "DELETE private"}
+		if !slices.Equal(server.log, want) {
+			t.Errorf("server saw %q, want %q", server.log, want)
+		}
+	})
 }
 
 func TestACatalogThatCannotBeTrustedIsNone(t *testing.T) {

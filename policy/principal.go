@@ -4,16 +4,16 @@
 //
 // Every place that shows or uses a name (lists, calls, reads, capabilities)
 // asks the same View, so that no two of them can disagree. The package knows
-// neither HTTP bodies nor Caddy.
+// neither HTTP bodies nor Caddy. Its parts that stand alone are packages of
+// their own: conditions in celrule, members in membership, tool arguments in
+// arguments, rate limits in ratelimit, tokens in token.
 package policy
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // Principal is the verified caller of one message. It is made from token
-// claims only, never from request headers, arguments or host hints.
+// claims and membership only, never from request headers, arguments or host
+// hints.
 type Principal struct {
 	// Anonymous marks a caller without a token (mixed mode); everything else is
 	// empty then.
@@ -27,26 +27,17 @@ type Principal struct {
 	// Tenant is the one tenant the caller acts for, empty without a tenant
 	// block.
 	Tenant string
-	// Scopes are all scopes granted to the token, not only the needed ones.
+	// Scopes are all scopes granted to the token, not only the needed ones,
+	// less what [Policy.Narrow] took away.
 	Scopes []string
+	// Roles the caller has by membership. Roles that the token claims are found
+	// by the policy itself, see [Config.RolesClaim].
+	Roles []string
 	// Expiry is when the token ends; streams may not outlive it.
 	Expiry time.Time
 	// Claims are the verified claims as decoded. Read only.
 	Claims map[string]any
-}
 
-// HasScopes reports whether every one of needed was granted.
-func (p *Principal) HasScopes(needed []string) bool {
-	return len(p.missingScopes(needed)) == 0
-}
-
-// missingScopes lists what of needed was not granted, in the order of needed.
-func (p *Principal) missingScopes(needed []string) []string {
-	var missing []string
-	for _, scope := range needed {
-		if !slices.Contains(p.Scopes, scope) {
-			missing = append(missing, scope)
-		}
-	}
-	return missing
+	// withheld are scopes that no token can give this member.
+	withheld func(scope string) bool
 }

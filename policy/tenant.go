@@ -74,25 +74,11 @@ func (t Tenancy) Resolve(claim any, route Route) (string, error) {
 	return tenant, nil
 }
 
-// tenantNames reads a tenant claim. One bad entry spoils the whole claim: a
-// token that is wrong about one tenant is not to be trusted about another.
+// tenantNames reads a tenant claim.
 func tenantNames(claim any) ([]string, error) {
-	var names []string
-	switch c := claim.(type) {
-	case nil:
-		return nil, errors.New("missing from the token")
-	case string:
-		names = []string{c}
-	case []any:
-		for _, entry := range c {
-			name, ok := entry.(string)
-			if !ok {
-				return nil, fmt.Errorf("entry is %T, not a string", entry)
-			}
-			names = append(names, name)
-		}
-	default:
-		return nil, fmt.Errorf("is %T, neither a string nor an array of strings", claim)
+	names, err := stringList(claim)
+	if err != nil {
+		return nil, err
 	}
 	if len(names) == 0 {
 		return nil, errors.New("names no tenant")

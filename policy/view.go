@@ -1,79 +1,78 @@
 package policy
 
-import "slices"
+import (
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
 
-// Verdict is the answer to "may this principal use this name".
-type Verdict int
-
-// The verdicts. Hidden is the zero value, so that a forgotten answer shows
-// nothing.
-const (
-	// Hidden: the name must look as if it did not exist.
-	Hidden Verdict = iota
-	// StepUp: the name is shown; using it is answered with a challenge for the
-	// missing scopes (RFC 6750 §3.1, insufficient_scope).
-	StepUp
-	// Allowed: shown and usable.
-	Allowed
+	"github.com/caddy-mcp-app/caddy-mcp-app/policy/celrule"
 )
 
-// String returns the word used in logs.
-func (v Verdict) String() string {
-	switch v {
-	case Allowed:
-		return "allow"
-	case StepUp:
-		return "challenge"
-	default:
-		return "hide"
-	}
-}
-
-// Decision is a [Verdict] with its grounds. Rule and Reason are for logs and
-// for `explain`, never for the caller.
-type Decision struct {
-	Verdict Verdict
-	// Rule is the pattern that decided, or "default".
-	Rule string
-	// Reason says in words what was missing; empty when allowed.
-	Reason string
-	// Scopes is what a challenge has to ask for: everything the operation
-	// needs plus everything already granted, so that a client which replaces
-	// its token loses nothing.
-	Scopes []string
-}
-
 // View is what one principal may see and use. It is cheap to make and asked
-// for each message; it must not be kept longer than that.
+// for each message; it must not be kept longer than that. Safe for concurrent
+// use.
 type View struct {
 	policy    *Policy
 	principal *Principal
+	request   *Request
+	facts     Facts
+
+	roles func() ([]string, error)
+	// cost is what conditions have cost so far.
+	cost atomic.Uint64
+
+	mu   sync.Mutex
+	kept map[conditionKey]outcome
 }
 
-// View returns the view of p.
-func (pol *Policy) View(p *Principal) *View { return &View{pol, p} }
+// View returns the view of p, of which neither a request nor the server's tools
+// are known: conditions that need them are not met. See [View.With].
+func (pol *Policy) View(p *Principal) *View { return newView(pol, p, nil, nil) }
+
+// With returns a view for the same caller that knows the request and the
+// server's own words about its tools. Either may be nil.
+func (v *View) With(request *Request, facts Facts) *View {
+	return newView(v.policy, v.principal, request, facts)
+}
+
+// As returns a view like v for another caller.
+func (v *View) As(p *Principal) *View { return newView(v.policy, p, v.request, v.facts) }
+
+func newView(pol *Policy, p *Principal, request *Request, facts Facts) *View {
+	v := &View{policy: pol, principal: p, request: request, facts: facts}
+	v.roles = sync.OnceValues(v.findRoles)
+	return v
+}
 
 // Decide answers for one name.
 func (v *View) Decide(kind Kind, name string) Decision {
 	rule := v.policy.find(kind, name)
-	switch {
-	case rule == nil && v.policy.defaultAllow:
-		return Decision{Verdict: Allowed, Rule: "default"}
-	case rule == nil:
-		return Decision{Rule: "default", Reason: "no rule fits and the default is deny"}
-	case rule.Deny:
-		return Decision{Rule: rule.Pattern, Reason: "denied by rule"}
-	case len(rule.Tenants) > 0 && !slices.Contains(rule.Tenants, v.principal.Tenant):
-		return Decision{Rule: rule.Pattern, Reason: "tenant not in the rule's tenants"}
+	if rule == nil && kind == Resource && v.facts != nil && strings.HasPrefix(name, "ui:") {
+		if d, belongs := v.decideByTools(name); belongs {
+			return d
+		}
 	}
-	missing := v.principal.missingScopes(rule.Scopes)
-	if len(missing) == 0 {
-		return Decision{Verdict: Allowed, Rule: rule.Pattern}
+	return v.decide(rule, kind, name)
+}
+
+// DecideCall answers for a call of a tool with these arguments, a JSON object
+// or nothing. It hides what Decide hides, and may refuse what Decide allows.
+func (v *View) DecideCall(tool string, arguments []byte) Decision {
+	rule := v.policy.find(Tool, tool)
+	d := v.decide(rule, Tool, tool)
+	if rule == nil || d.Verdict != Allowed {
+		return d
 	}
-	d := Decision{Rule: rule.Pattern, Reason: "missing scope " + missing[0]}
-	if rule.OnMissingScope == Challenge {
-		d.Verdict = StepUp
-		d.Scopes = Union(v.principal.Scopes, rule.Scopes)
+	if rule.Arguments != nil {
+		if err := rule.Arguments.Admit(arguments); err != nil {
+			return Decision{Verdict: Refused, Rule: rule.Pattern, Reason: err.Error(), Message: err.Error()}
+		}
+	}
+	for _, condition := range rule.whenCalled {
+		if met, reason := v.meets(condition, Tool, tool, arguments); !met {
+			return Decision{Verdict: Refused, Rule: rule.Pattern, Reason: reason, Message: "a rule of this server does not allow the tool with these arguments"}
+		}
 	}
 	return d
 }
@@ -93,4 +92,102 @@ func Union(a, b []string) []string {
 		}
 	}
 	return joined
+}
+
+// decideByTools answers for a UI resource without a rule. It belongs to the
+// tools that show it, and is as visible as the most visible of them; it does not
+// belong if there are none. If they cannot be had, nobody knows, and it stays
+// hidden.
+func (v *View) decideByTools(uri string) (d Decision, belongs bool) {
+	tools, err := v.facts.ToolsShowing(uri)
+	if err != nil {
+		return Decision{Rule: "tool", Reason: "the tools that show this resource are unknown: " + err.Error()}, true
+	}
+	for _, tool := range tools {
+		if d := v.Decide(Tool, tool); d.Verdict != Hidden {
+			return Decision{Verdict: Allowed, Rule: d.Rule}, true
+		}
+	}
+	return Decision{Rule: "tool", Reason: "only hidden tools show this resource"}, len(tools) > 0
+}
+
+func (v *View) decide(rule *compiledRule, kind Kind, name string) Decision {
+	switch {
+	case rule == nil && kind == Method:
+		return Decision{Verdict: Allowed, Rule: "default"}
+	case rule == nil && !v.policy.defaultAllow:
+		return Decision{Rule: "default", Reason: "no rule fits and the default is deny"}
+	case rule == nil:
+		if reason := v.lacksAnnotations(kind, name, nil); reason != "" {
+			return Decision{Rule: "default", Reason: reason}
+		}
+		return Decision{Verdict: Allowed, Rule: "default"}
+	}
+	if reason := v.hides(rule, kind, name); reason != "" {
+		return Decision{Rule: rule.Pattern, Reason: reason}
+	}
+	return v.decideScopes(rule)
+}
+
+// hides returns why the rule hides name whatever scopes the caller has, and ""
+// if it does not.
+func (v *View) hides(rule *compiledRule, kind Kind, name string) string {
+	if rule.Deny {
+		return "denied by rule"
+	}
+	if v.anonymous() && rule.needsLogin() {
+		return "the rule has conditions on the caller, who is not known"
+	}
+	if len(rule.Tenants) > 0 && !slices.Contains(rule.Tenants, v.principal.Tenant) {
+		return "tenant not in the rule's tenants"
+	}
+	if reason := v.lacksRoles(rule.Roles); reason != "" {
+		return reason
+	}
+	if reason := v.lacksAnnotations(kind, name, rule.Annotations); reason != "" {
+		return reason
+	}
+	for _, condition := range rule.when {
+		if met, reason := v.meets(condition, kind, name, nil); !met {
+			return reason
+		}
+	}
+	return ""
+}
+
+func (v *View) decideScopes(rule *compiledRule) Decision {
+	missing := v.policy.MissingScopes(v.principal.Scopes, rule.Scopes)
+	d := Decision{Rule: rule.Pattern}
+	if len(missing) == 0 {
+		d.Verdict = Allowed
+		return d
+	}
+	d.Reason = "missing scope " + missing[0]
+	if v.anonymous() {
+		d.Verdict, d.Scopes = Login, slices.Clone(rule.Scopes)
+		return d
+	}
+	if withheld := v.principal.withheld; withheld != nil && slices.ContainsFunc(missing, withheld) {
+		d.Reason += ", which the membership does not leave to the caller"
+		return d
+	}
+	if rule.OnMissingScope == Challenge {
+		d.Verdict, d.Scopes = StepUp, Union(v.principal.Scopes, rule.Scopes)
+	}
+	return d
+}
+
+// anonymous reports whether the caller has no token and could get one.
+func (v *View) anonymous() bool { return v.policy.mixed && v.principal.Anonymous }
+
+// conditionKey and outcome remember conditions that do not depend on the name:
+// a list of 2,000 tools asks them 2,000 times.
+type conditionKey struct {
+	condition *celrule.Expression
+	kind      Kind
+}
+
+type outcome struct {
+	met    bool
+	reason string
 }

@@ -1,0 +1,142 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/caddy-mcp-app/caddy-mcp-app/policy/celrule"
+)
+
+// maxViewCost bounds what all conditions together may cost for one message, so
+// that a long list does not multiply an expensive one.
+const maxViewCost = 4 * celrule.MaxCost
+
+// usedBy names the method that uses a name of each kind.
+var usedBy = map[Kind]string{
+	Tool:     "tools/call",
+	Prompt:   "prompts/get",
+	Resource: "resources/read",
+	Template: "resources/read",
+}
+
+// lacksRoles returns why the caller has none of the wanted roles, and "" if one
+// will do or none is wanted.
+func (v *View) lacksRoles(wanted []string) string {
+	if len(wanted) == 0 {
+		return ""
+	}
+	roles, err := v.roles()
+	switch {
+	case slices.ContainsFunc(wanted, func(role string) bool { return slices.Contains(roles, role) }):
+		return ""
+	case err != nil:
+		return err.Error()
+	default:
+		return "none of the rule's roles"
+	}
+}
+
+// findRoles returns the roles by membership and by claim. A claim that cannot be
+// read gives none, and takes none away; that it could not be read is an error
+// beside them, so that conditions do not mistake it for having no roles.
+func (v *View) findRoles() ([]string, error) {
+	path := v.policy.rolesClaim
+	if path == "" {
+		return v.principal.Roles, nil
+	}
+	claim, ok := lookupClaim(v.principal.Claims, path)
+	if !ok {
+		return v.principal.Roles, nil
+	}
+	claimed, err := stringList(claim)
+	if err != nil {
+		return v.principal.Roles, fmt.Errorf("roles claim %q: %w", path, err)
+	}
+	return Union(v.principal.Roles, claimed), nil
+}
+
+// lacksAnnotations returns why a tool does not have the annotations that the
+// policy and the rule want, and "" if it has.
+func (v *View) lacksAnnotations(kind Kind, name string, wanted map[string]bool) string {
+	if kind != Tool || len(wanted) == 0 && len(v.policy.annotations) == 0 {
+		return ""
+	}
+	raw, err := v.annotationsOf(name)
+	if err != nil {
+		return err.Error()
+	}
+	h, err := parseHints(raw)
+	if err != nil {
+		return err.Error()
+	}
+	if reason := h.unmet(v.policy.annotations); reason != "" {
+		return reason
+	}
+	return h.unmet(wanted)
+}
+
+func (v *View) annotationsOf(tool string) ([]byte, error) {
+	if v.facts == nil {
+		return nil, errors.New("annotations are unknown: nothing was asked of the server")
+	}
+	raw, err := v.facts.Annotations(tool)
+	if err != nil {
+		return nil, fmt.Errorf("annotations are unknown: %w", err)
+	}
+	return raw, nil
+}
+
+// meets evaluates a condition about a name, and says why it is not met.
+func (v *View) meets(condition *celrule.Expression, kind Kind, name string, arguments []byte) (bool, string) {
+	reads := condition.Reads()
+	if reads.Name || reads.Annotations || reads.Arguments || kind == Method {
+		return v.evaluate(condition, kind, name, arguments)
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	key := conditionKey{condition, kind}
+	kept, ok := v.kept[key]
+	if !ok {
+		kept.met, kept.reason = v.evaluate(condition, kind, name, arguments)
+		if v.kept == nil {
+			v.kept = make(map[conditionKey]outcome)
+		}
+		v.kept[key] = kept
+	}
+	return kept.met, kept.reason
+}
+
+func (v *View) evaluate(condition *celrule.Expression, kind Kind, name string, arguments []byte) (bool, string) {
+	if v.cost.Load() > maxViewCost {
+		return false, "the conditions asked for this message cost too much together"
+	}
+	met, cost, err := condition.Eval(v.input(kind, name, arguments))
+	v.cost.Add(cost)
+	switch {
+	case err != nil:
+		return false, err.Error()
+	case !met:
+		return false, fmt.Sprintf("condition %q is not met", condition)
+	}
+	return true, ""
+}
+
+func (v *View) input(kind Kind, name string, arguments []byte) celrule.Input {
+	p := v.principal
+	in := celrule.Input{
+		Issuer: p.Issuer, Subject: p.Subject, Tenant: p.Tenant, ClientID: p.ClientID,
+		Scopes: v.policy.implies.expand(p.Scopes), Roles: v.roles, Claims: p.Claims,
+		Method: usedBy[kind], Name: name,
+		Arguments:   func() ([]byte, error) { return arguments, nil },
+		Annotations: func() ([]byte, error) { return v.annotationsOf(name) },
+	}
+	if kind == Method {
+		in.Method = name
+	}
+	if v.request != nil {
+		in.ClientIP = v.request.ClientIP
+		in.Headers = func() map[string]string { return v.policy.visibleHeaders(v.request.Header) }
+	}
+	return in
+}
