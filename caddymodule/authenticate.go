@@ -45,16 +45,19 @@ func (m *Handler) authenticate(w http.ResponseWriter, r *http.Request) *policy.P
 		Issuer: claims.Issuer, Subject: claims.Subject, ClientID: claims.ClientID,
 		Scopes: claims.Scopes, Expiry: claims.Expiry, Claims: claims.Raw,
 	}
-	if missing := m.rules.MissingScopes(claims.Scopes, m.Auth.Scopes); len(missing) > 0 {
-		m.deny(r, "token lacks scope "+missing[0], zap.String("subject", claims.Subject))
-		m.stepUp(w, r, found, policy.Union(m.Auth.Scopes, claims.Scopes))
-		return nil
-	}
 	claim, _ := claims.Lookup(m.tenancy.Claim)
 	if principal.Tenant, err = m.tenancy.Resolve(claim, m.tenantOf(r)); err != nil {
 		m.deny(r, err.Error(), zap.String("subject", claims.Subject))
 		m.hintTenant(claims, err)
 		m.forbid(w, r)
+		return nil
+	}
+	if !m.admit(w, r, principal) {
+		return nil
+	}
+	if missing := m.rules.MissingScopes(principal.Scopes, m.Auth.Scopes); len(missing) > 0 {
+		m.deny(r, "token lacks scope "+missing[0], zap.String("subject", claims.Subject))
+		m.stepUp(w, r, found, policy.Union(m.Auth.Scopes, principal.Scopes))
 		return nil
 	}
 	m.publish(r, principal)

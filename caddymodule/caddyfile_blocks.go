@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/caddyconfig"
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 	"github.com/dustin/go-humanize"
 
@@ -94,6 +95,7 @@ func (a *Auth) parseIssuer(d *caddyfile.Dispenser) error {
 //		claim   <path>
 //		require <literal or placeholder>
 //		allow   <tenant>...
+//		members claims | file <path> | http <url> { ... }
 //		argument <tool argument>
 //		header   <request header>
 //	}
@@ -103,9 +105,19 @@ func (m *Handler) parseTenant(d *caddyfile.Dispenser) error {
 	}
 	m.Tenant = &Tenant{}
 	return block(d, map[string]subdirective{
-		"claim":    scalar(&m.Tenant.Claim),
-		"require":  scalar(&m.Tenant.Require),
-		"allow":    words(&m.Tenant.Allow),
+		"claim":   scalar(&m.Tenant.Claim),
+		"require": scalar(&m.Tenant.Require),
+		"allow":   words(&m.Tenant.Allow),
+		"members": func(d *caddyfile.Dispenser) error {
+			if m.Tenant.MembersRaw != nil {
+				return d.Err("members already specified")
+			}
+			source, module, err := parseMembers(d)
+			if err == nil {
+				m.Tenant.MembersRaw = caddyconfig.JSONModuleObject(module, "source", source, nil)
+			}
+			return err
+		},
 		"argument": scalar(&m.Tenant.Argument),
 		"header":   scalar(&m.Tenant.Header),
 	})

@@ -1,6 +1,8 @@
 package caddymodule
 
 import (
+	"encoding/json"
+
 	"github.com/caddyserver/caddy/v2"
 )
 
@@ -60,6 +62,10 @@ type Tenant struct {
 	Require string `json:"require,omitempty"`
 	// Allow lists the tenants served. Default: all.
 	Allow []string `json:"allow,omitempty"`
+	// MembersRaw says who is a member of a tenant, asked on every message:
+	// "claims" (the default: whoever has a token for it), "file" or "http", or
+	// another module of the namespace.
+	MembersRaw json.RawMessage `json:"members,omitempty" caddy:"namespace=mcp_app.membership inline_key=source"`
 	// Argument is a tool argument in which the server looks for a tenant. A call
 	// that names another than the caller's there is refused with 403.
 	Argument string `json:"argument,omitempty"`

@@ -12,7 +12,7 @@ import (
 
 // forward sends the request on and the answer back, rewritten.
 func (e *exchange) forward(w http.ResponseWriter, cors http.Header) (err error) {
-	defer e.bindStream()()
+	defer e.bind()()
 	e.questions()
 	e.prefetch()
 	rw := newResponseWriter(w, e, cors)

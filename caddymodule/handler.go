@@ -18,6 +18,7 @@ import (
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp"
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/openai"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
+	"github.com/caddy-mcp-app/caddy-mcp-app/policy/membership"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy/token"
 )
 
@@ -120,6 +121,7 @@ type Handler struct {
 	logger    *zap.Logger
 	rules     *policy.Policy
 	tenancy   policy.Tenancy
+	members   membership.Source // nil where tokens alone decide
 	overlay   *openai.Overlay
 	verifier  *token.Verifier // nil in mode none
 	release   []func()        // gives back what Provision took from pools

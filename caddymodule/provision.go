@@ -16,6 +16,7 @@ import (
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp"
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/openai"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
+	"github.com/caddy-mcp-app/caddy-mcp-app/policy/membership"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy/token"
 )
 
@@ -57,6 +58,17 @@ func (m *Handler) Provision(ctx caddy.Context) error {
 	rules.HiddenHeaders = []string{m.identity.prefix}
 	if m.rules, err = policy.Compile(rules); err != nil {
 		return fmt.Errorf("policy: %w", err)
+	}
+	if m.Tenant != nil && m.Tenant.MembersRaw != nil {
+		module, err := ctx.LoadModule(m.Tenant, "MembersRaw")
+		if err != nil {
+			return fmt.Errorf("tenant: members: %w", err)
+		}
+		source, ok := module.(membership.Source)
+		if !ok {
+			return fmt.Errorf("tenant: members: module %T is no membership source", module)
+		}
+		m.members = source
 	}
 	for _, text := range m.Methods {
 		pattern, err := policy.ParsePattern(text)

@@ -4,39 +4,89 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync"
 	"time"
+
+	"go.uber.org/zap"
 )
 
 // errStreamEnded is the cause with which a stream is ended by us. The client
 // sees a clean end, and resumes or asks anew.
 var errStreamEnded = errors.New("stream ended by the gateway")
 
-// bindStream ends a stream that would outlive what allows it: the token, or the
-// configuration whose rules it was opened under. A GET stream or a subscription
-// is open for hours; a call that is already running may finish.
-func (e *exchange) bindStream() (release func()) {
-	if !e.streams() {
-		return func() {}
-	}
+// membershipInterval is how often a running exchange asks whether its caller is
+// still a member. Sources remember their answers, so that this costs little.
+const membershipInterval = time.Second
+
+// bind ends an exchange that would outlive what allows it. Streams without an
+// end of their own end with the token and with the configuration whose rules
+// they were opened under; a call that is running may finish after both. Nothing
+// goes on for a caller who is no member any more.
+func (e *exchange) bind() (release func()) {
 	ctx, cancel := context.WithCancelCause(e.r.Context())
 	end := func() { cancel(errStreamEnded) }
 	e.r = e.r.WithContext(ctx)
+	releases := []func(){func() { cancel(nil) }, e.watchMembership(ctx, end)}
+	if e.streams() {
+		releases = append(releases, e.bindStream(end))
+	}
+	return func() {
+		for _, release := range releases {
+			release()
+		}
+	}
+}
+
+// bindStream watches the token and the configuration of a stream.
+func (e *exchange) bindStream(end func()) (release func()) {
 	open := metrics.streams.WithLabelValues(e.era().String())
 	open.Inc()
 	// Caddy cancels the context of a configuration when the next one has taken
 	// over; without this, streams would go on under the old rules for good.
-	reloaded := context.AfterFunc(e.config, func() { time.AfterFunc(time.Duration(e.StreamCloseDelay), end) })
+	unbind := context.AfterFunc(e.config, func() { time.AfterFunc(time.Duration(e.StreamCloseDelay), end) })
 	var expired *time.Timer
 	if !e.principal.Expiry.IsZero() {
 		expired = time.AfterFunc(time.Until(e.principal.Expiry)+e.leeway(), end)
 	}
 	return func() {
 		open.Dec()
-		reloaded()
+		unbind()
 		if expired != nil {
 			expired.Stop()
 		}
-		cancel(nil)
+	}
+}
+
+// watchMembership asks again and again while the exchange runs. A source that
+// cannot be asked ends it too: no answer is not a yes.
+func (e *exchange) watchMembership(ctx context.Context, end func()) (release func()) {
+	if e.members == nil {
+		return func() {}
+	}
+	p := e.principal
+	var timer *time.Timer
+	var mu sync.Mutex
+	look := func() {
+		member, err := e.members.Member(ctx, p.Issuer, p.Subject, p.Tenant)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil || !member.Member {
+			e.logger.Info("exchange ended: its caller is no member any more", zap.String("subject", p.Subject), zap.String("tenant", p.Tenant), zap.Error(err))
+			end()
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		timer.Reset(membershipInterval)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	timer = time.AfterFunc(membershipInterval, look)
+	return func() {
+		mu.Lock()
+		defer mu.Unlock()
+		timer.Stop()
 	}
 }
 
@@ -45,5 +95,5 @@ func (e *exchange) streams() bool {
 	return e.r.Method == http.MethodGet || e.message != nil && e.message.Method == "subscriptions/listen"
 }
 
-// endedByUs reports whether the answer was cut by bindStream.
+// endedByUs reports whether the answer was cut by bind.
 func (e *exchange) endedByUs() bool { return errors.Is(context.Cause(e.r.Context()), errStreamEnded) }

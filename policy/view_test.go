@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/caddy-mcp-app/caddy-mcp-app/policy/arguments"
 )
 
 func compile(t testing.TB, c Config) *Policy {
@@ -61,17 +63,79 @@ func TestDefaultAllowShowsOnlyWhatNoRuleSpeaksAbout(t *testing.T) {
 
 func TestUnreviewableRulesAreRefusedWithTheFix(t *testing.T) {
 	tests := map[string]Config{
-		"equally specific":  {Rules: []Rule{{Kind: Tool, Pattern: "ab*"}, {Kind: Tool, Pattern: "a*b"}}},
-		"deny stands alone": {Rules: []Rule{{Kind: Tool, Pattern: "x", Deny: true, Scopes: []string{"s"}}}},
-		"needs a scopes":    {Rules: []Rule{{Kind: Tool, Pattern: "x", OnMissingScope: Challenge}}},
-		"empty pattern":     {Rules: []Rule{{Kind: Tool}}},
-		"unknown kind":      {Rules: []Rule{{Kind: "tol", Pattern: "x"}}},
-		"write hide":        {Rules: []Rule{{Kind: Tool, Pattern: "x", Scopes: []string{"s"}, OnMissingScope: "ask"}}},
-		"write deny":        {Default: "alow"},
+		"equally specific":      {Rules: []Rule{{Kind: Tool, Pattern: "ab*"}, {Kind: Tool, Pattern: "a*b"}}},
+		"deny stands alone":     {Rules: []Rule{{Kind: Tool, Pattern: "x", Deny: true, Scopes: []string{"s"}}}},
+		"needs a scopes":        {Rules: []Rule{{Kind: Tool, Pattern: "x", OnMissingScope: Challenge}}},
+		"empty pattern":         {Rules: []Rule{{Kind: Tool}}},
+		"unknown kind":          {Rules: []Rule{{Kind: "tol", Pattern: "x"}}},
+		"write hide":            {Rules: []Rule{{Kind: Tool, Pattern: "x", Scopes: []string{"s"}, OnMissingScope: "ask"}}},
+		"write deny":            {Default: "alow"},
+		"write filter":          {Results: "drop"},
+		"deny stands":           {Rules: []Rule{{Kind: Tool, Pattern: "x", Deny: true, When: []string{"true"}}}},
+		"remove tenants":        {Rules: []Rule{{Kind: Tool, Pattern: "x", Anonymous: true, Roles: []string{"r"}}}},
+		"write anonymous":       {Mixed: true, Rules: []Rule{{Kind: Tool, Pattern: "x*"}}},
+		"or name scopes":        {Mixed: true, Rules: []Rule{{Kind: Tool, Pattern: "*", Annotations: map[string]bool{ReadOnlyHint: true}}}},
+		"default allow in":      {Mixed: true, Default: Allow},
+		"for tools":             {Rules: []Rule{{Kind: Prompt, Pattern: "x", Annotations: map[string]bool{ReadOnlyHint: true}}}},
+		"for tools; remove":     {Rules: []Rule{{Kind: Resource, Pattern: "x", Arguments: &arguments.Bounds{MaxBytes: 1}}}},
+		"max_bytes":             {Rules: []Rule{{Kind: Tool, Pattern: "x", Arguments: &arguments.Bounds{}}}},
+		"tools only":            {Rules: []Rule{{Kind: Prompt, Pattern: "x", When: []string{`request.arguments.a == 1`}}}},
+		"unknown annotation":    {Rules: []Rule{{Kind: Tool, Pattern: "x", Annotations: map[string]bool{"readOnly": true}}}},
+		"write destructiveHint": {Annotations: map[string]bool{"readonlyhint": true}},
+		"not a scope":           {Rules: []Rule{{Kind: Tool, Pattern: "x", Scopes: []string{"a b"}}}},
+		"tenants: tenant":       {Rules: []Rule{{Kind: Tool, Pattern: "x", Tenants: []string{" acme"}}}},
+		"empty name":            {Rules: []Rule{{Kind: Tool, Pattern: "x", Roles: []string{""}}}},
+		"line 1, column 1":      {Rules: []Rule{{Kind: Tool, Pattern: "x", When: []string{`clams.a == 1`}}}},
+		"tool x: when":          {Rules: []Rule{{Kind: Tool, Pattern: "x", When: []string{`true`, `claims.admin`}}}},
 	}
 	for want, config := range tests {
 		if _, err := Compile(config); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want an error saying %q", err, want)
+		}
+	}
+}
+
+func TestRulesThatDecideNothingAreReported(t *testing.T) {
+	pol := compile(t, Config{Rules: []Rule{
+		{Kind: Tool, Pattern: "cad.*"},
+		{Kind: Tool, Pattern: "cad.open"},
+		{Kind: Tool, Pattern: "cad.oepn"},
+		{Kind: Tool, Pattern: "cda.*"},
+		{Kind: Prompt, Pattern: "p"},
+	}})
+	if got, want := pol.Unused(Tool, []string{"cad.open", "x"}), []string{"cad.*", "cad.oepn", "cda.*"}; !slices.Equal(got, want) {
+		t.Errorf("unused: %v, want %v", got, want)
+	}
+	if got := pol.Unused(Tool, []string{"cad.open", "cad.oepn", "cad.x", "cda.x"}); got != nil {
+		t.Errorf("unused: %v, want none", got)
+	}
+	if got := pol.Unused(Resource, []string{"x"}); got != nil {
+		t.Errorf("unused: %v, want none without rules", got)
+	}
+}
+
+func TestEveryVerdictHasItsWord(t *testing.T) {
+	words := map[string]bool{}
+	for _, v := range []Verdict{Hidden, StepUp, Allowed, Login, Refused} {
+		words[v.String()] = true
+	}
+	if len(words) != 5 {
+		t.Errorf("verdicts share words: %v", words)
+	}
+}
+
+func BenchmarkDecide(b *testing.B) {
+	rules := []Rule{{Kind: Tool, Pattern: "*.read", When: []string{`"admin" in claims.roles`}}}
+	for i := range 50 {
+		rules = append(rules, Rule{Kind: Tool, Pattern: "exact." + strings.Repeat("x", i+1), Scopes: []string{"a"}})
+	}
+	pol := compile(b, Config{Rules: rules})
+	p := &Principal{Subject: "s", Scopes: []string{"a"}, Claims: map[string]any{"roles": []any{"admin"}}}
+	b.ReportAllocs()
+	for b.Loop() {
+		view := pol.View(p)
+		if !view.Shows(Tool, "exact.xxxx") || !view.Shows(Tool, "settings.read") || view.Shows(Tool, "other") {
+			b.Fatal("wrong")
 		}
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -153,17 +153,16 @@ func naiveRoles(p *Principal) []string {
 	return roles
 }
 
-// naiveMatches remembers answers: the worlds repeat their short names.
-var naiveMatches = make(map[[2]string]bool)
-
+// naiveMatch tries every way in which stars can stand for something.
 func naiveMatch(pattern, name string) bool {
-	key := [2]string{pattern, name}
-	matches, ok := naiveMatches[key]
-	if !ok {
-		matches = regexp.MustCompile(`(?s)^` + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, `.*`) + `$`).MatchString(name)
-		naiveMatches[key] = matches
+	switch {
+	case pattern == "":
+		return name == ""
+	case pattern[0] == '*':
+		return naiveMatch(pattern[1:], name) || name != "" && naiveMatch(pattern, name[1:])
+	default:
+		return name != "" && pattern[0] == name[0] && naiveMatch(pattern[1:], name[1:])
 	}
-	return matches
 }
 
 // naiveRule is the deciding rule as DESIGN words it: an exact name over a
@@ -272,26 +271,35 @@ func TestEveryWorldIsConsistent(t *testing.T) {
 	if testing.Short() {
 		worlds = 20_000
 	}
-	r := rand.New(rand.NewPCG(5, 2026))
+	const shards = 4
+	for shard := range shards {
+		t.Run(strconv.Itoa(shard), func(t *testing.T) {
+			t.Parallel()
+			checkWorlds(t, rand.New(rand.NewPCG(5, uint64(shard))), worlds/shards)
+		})
+	}
+}
+
+func checkWorlds(t *testing.T, r *rand.Rand, worlds int) {
 	seen := make(map[Verdict]int)
-	for built, tried := 0, 0; built < worlds; tried++ {
+	for built := 0; built < worlds; {
 		w := newWorld(r)
 		pol, err := Compile(w.config)
 		if err != nil {
 			if !strings.Contains(err.Error(), "equally specific") {
-				t.Fatalf("world %d: %v", tried, err)
+				t.Fatalf("%v\n%+v", err, w.config)
 			}
 			continue
 		}
 		built++
 		for _, p := range w.principals {
 			if problem := w.examine(pol, p, seen); problem != "" {
-				t.Fatalf("world %d: %s\n%+v\n%+v\n%v %v", tried, problem, *p, w.config, w.tools, w.links)
+				t.Fatalf("world %d: %s\n%+v\n%+v\n%v %v", built, problem, *p, w.config, w.tools, w.links)
 			}
 		}
 	}
 	for _, v := range []Verdict{Hidden, StepUp, Allowed, Login, Refused} {
-		if seen[v] < 1000 {
+		if seen[v] < worlds/100 {
 			t.Errorf("only %d answers %q: the worlds are too plain to prove much", seen[v], v)
 		}
 	}
