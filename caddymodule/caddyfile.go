@@ -92,19 +92,28 @@ func (m *Handler) UnmarshalCaddyfile(d *caddyfile.Dispenser) error {
 // subdirective reads one line, with the dispenser on its first word.
 type subdirective func(d *caddyfile.Dispenser) error
 
-// block reads the lines of the block that is open, each by its first word.
+// block reads the lines of the block that is open, each by its first word. A
+// block of one line may stand behind its head: auth issuer https://….
 func block(d *caddyfile.Dispenser, known map[string]subdirective) error {
+	if d.NextArg() {
+		return line(d, known)
+	}
 	for nesting := d.Nesting(); d.NextBlock(nesting); {
-		word := d.Val()
-		parse, ok := known[word]
-		if !ok {
-			return d.Errf("unrecognized subdirective %q, expected one of: %s", word, strings.Join(sortedKeys(known), ", "))
-		}
-		if err := parse(d); err != nil {
+		if err := line(d, known); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// line reads one line, with the dispenser on its first word.
+func line(d *caddyfile.Dispenser, known map[string]subdirective) error {
+	word := d.Val()
+	parse, ok := known[word]
+	if !ok {
+		return d.Errf("unrecognized subdirective %q, expected one of: %s", word, strings.Join(sortedKeys(known), ", "))
+	}
+	return parse(d)
 }
 
 func sortedKeys(m map[string]subdirective) []string {

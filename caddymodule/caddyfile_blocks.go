@@ -282,14 +282,10 @@ func (m *Handler) parseLimits(d *caddyfile.Dispenser) error {
 	})
 }
 
-// opens checks the head of a block that may appear once and takes no arguments.
+// opens checks the head of a block that may appear once.
 func opens(d *caddyfile.Dispenser, again bool) error {
-	word := d.Val()
-	if d.NextArg() {
-		return d.Errf("%s takes no arguments, only a block", word)
-	}
 	if again {
-		return d.Errf("%s already specified", word)
+		return d.Errf("%s already specified", d.Val())
 	}
 	return nil
 }

@@ -60,10 +60,10 @@ func (m *MembersFile) Provision(ctx caddy.Context) (err error) {
 
 // Cleanup stops following the file.
 func (m *MembersFile) Cleanup() error {
-	if m.File == nil {
-		return nil
+	if m.File != nil {
+		m.File.Close()
 	}
-	return m.File.Close()
+	return nil
 }
 
 // MembersHTTP asks a service of the operator:
@@ -104,10 +104,10 @@ func (m *MembersHTTP) Provision(caddy.Context) (err error) {
 
 // Cleanup lets connections go.
 func (m *MembersHTTP) Cleanup() error {
-	if m.HTTP == nil {
-		return nil
+	if m.HTTP != nil {
+		m.HTTP.Close()
 	}
-	return m.HTTP.Close()
+	return nil
 }
 
 // parseMembers reads:

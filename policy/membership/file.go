@@ -28,7 +28,8 @@ type FileConfig struct {
 	Path string `json:"path"`
 
 	// OnChange is told, after a change, whose membership ended or became another
-	// one, so that what they have open can be ended too. Optional.
+	// one, so that what they have open can be ended too. It must not reload the
+	// file itself. Optional.
 	OnChange func([]Identity) `json:"-"`
 	// OnFault is told when the file cannot be read, once for each fault, and
 	// with nil when it is good again. Optional.
@@ -162,7 +163,7 @@ func readBounded(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	raw, err := io.ReadAll(io.LimitReader(file, maxFile+1))
 	if err != nil {
 		return nil, err

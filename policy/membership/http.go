@@ -204,8 +204,7 @@ func parseAnswer(body []byte) (Membership, error) {
 
 // hideQuery takes the URL out of an error: it names the subject.
 func hideQuery(err error) error {
-	var inner *url.Error
-	if errors.As(err, &inner) {
+	if inner, ok := errors.AsType[*url.Error](err); ok {
 		return inner.Err
 	}
 	return err

@@ -34,7 +34,7 @@ func newHTTP(t testing.TB, config HTTPConfig) *HTTP {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { h.Close() })
+	t.Cleanup(func() { _ = h.Close() })
 	return h
 }
 
@@ -105,8 +105,10 @@ func TestARemovedMemberIsOutWithinTheTTL(t *testing.T) {
 			time.Sleep(time.Second)
 			return says(200, fmt.Sprintf(`{"member":%v}`, member))
 		})})
-		if !isMember(t, h, "i", "s", "t") || !isMember(t, h, "i", "s", "t") || asked.Load() != 1 {
-			t.Fatalf("asked %d times", asked.Load())
+		for range 2 {
+			if !isMember(t, h, "i", "s", "t") || asked.Load() != 1 {
+				t.Fatalf("asked %d times", asked.Load())
+			}
 		}
 		member = false
 		// The answer holds from when the question was put, a second earlier.
@@ -200,7 +202,7 @@ func TestCloseBreaksQuestionsOff(t *testing.T) {
 			return nil, r.Context().Err()
 		})})
 		begin := time.Now()
-		time.AfterFunc(time.Millisecond, func() { h.Close() })
+		time.AfterFunc(time.Millisecond, func() { _ = h.Close() })
 		if _, err := h.Member(t.Context(), "i", "s", "t"); !errors.Is(err, ErrUnavailable) || time.Since(begin) != time.Millisecond {
 			t.Errorf("got %v after %v", err, time.Since(begin))
 		}
