@@ -54,7 +54,7 @@ func (m *Handler) UnmarshalCaddyfile(d *caddyfile.Dispenser) error {
 		return d.Err("mcp_app needs the path of its endpoint: mcp_app /mcp [<upstream>...]")
 	}
 	m.Path, m.Upstreams = args[0], args[1:]
-	if !strings.HasPrefix(m.Path, "/") {
+	if !strings.HasPrefix(m.Path, "/") || strings.ContainsAny(m.Path, "*{}") {
 		return d.Errf("the first argument is the endpoint's path, not a matcher: write mcp_app /mcp instead of %q", m.Path)
 	}
 	for _, upstream := range m.Upstreams {

@@ -30,7 +30,7 @@ func (e *exchange) forward(w http.ResponseWriter, cors http.Header) (err error) 
 	switch {
 	case rw.ended, e.endedByUs():
 		return nil
-	case err != nil && !rw.wroteHeader:
+	case err != nil && rw.unsent():
 		return e.upstreamFailed(w, err)
 	case err != nil:
 		return err

@@ -1,6 +1,7 @@
 package caddymodule
 
 import (
+	"encoding/hex"
 	"net/url"
 	"path"
 	"slices"
@@ -51,13 +52,30 @@ func samePath(u *url.URL, want string) bool {
 func canonicalPath(p string) string {
 	for {
 		p = withoutParameters(strings.ReplaceAll(p, `\`, "/"))
-		decoded, err := url.PathUnescape(p)
-		if err != nil || decoded == p { // each round shortens the path, so that this ends
+		decoded := unescape(p)
+		if decoded == p { // each round shortens the path, so that this ends
 			break
 		}
 		p = decoded
 	}
 	return strings.ToLower(path.Clean("/" + p))
+}
+
+// unescape decodes what is a valid escape and leaves the rest, as lenient servers
+// do: one broken escape must not hide the others.
+func unescape(p string) string {
+	var b strings.Builder
+	for i := 0; i < len(p); i++ {
+		if p[i] == '%' && i+2 < len(p) {
+			if decoded, err := hex.DecodeString(p[i+1 : i+3]); err == nil {
+				b.WriteByte(decoded[0])
+				i += 2
+				continue
+			}
+		}
+		b.WriteByte(p[i])
+	}
+	return b.String()
 }
 
 // withoutParameters cuts ;… from every segment (RFC 3986 §3.3).

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/caddyserver/caddy/v2"
@@ -21,7 +22,10 @@ type upstreamAddress struct {
 
 // parseUpstream reads host:port, :port, http://…, https://… and unix//path.
 func parseUpstream(text string) (upstreamAddress, error) {
-	if strings.HasPrefix(text, "unix/") {
+	if path, ok := strings.CutPrefix(text, "unix/"); ok {
+		if path == "" || path == "/" {
+			return upstreamAddress{}, errors.New("a unix socket needs its path: unix//run/mcp.sock")
+		}
 		return upstreamAddress{dial: text}, nil
 	}
 	scheme, rest, found := strings.Cut(text, "://")
@@ -31,15 +35,18 @@ func parseUpstream(text string) (upstreamAddress, error) {
 	if scheme != "http" && scheme != "https" {
 		return upstreamAddress{}, fmt.Errorf("unknown scheme %q: write http, https or unix/", scheme)
 	}
-	if u, err := url.Parse("//" + rest); err != nil || u.Path != "" || u.RawQuery != "" || u.User != nil {
+	if u, err := url.Parse("//" + rest); err != nil || u.Path != "" || u.RawQuery != "" || u.User != nil || strings.Contains(rest, "#") {
 		return upstreamAddress{}, errors.New("an address is host:port, without path; the endpoint's own path is sent")
+	}
+	if rest == "" {
+		return upstreamAddress{}, errors.New("the address is empty")
 	}
 	host, port, err := net.SplitHostPort(rest)
 	if err != nil {
 		host, port = strings.Trim(rest, "[]"), map[string]string{"http": "80", "https": "443"}[scheme]
 	}
-	if host == "" && !strings.HasPrefix(rest, ":") {
-		return upstreamAddress{}, errors.New("the address is empty")
+	if number, err := strconv.Atoi(port); err != nil || number < 1 || number > 65535 {
+		return upstreamAddress{}, fmt.Errorf("%q is no port: write host:port", port)
 	}
 	return upstreamAddress{dial: net.JoinHostPort(host, port), tls: scheme == "https", name: host}, nil
 }
