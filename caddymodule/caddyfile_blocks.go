@@ -230,14 +230,41 @@ func annotation(into *map[string]bool) subdirective {
 // parseLinks reads:
 //
 //	links {
-//		navigate <tool>
+//		plugin      <id> [<marketplace>]
+//		navigate    <tool>
+//		tenant_path <pattern>
+//		open        <path>
+//		fallback    <url>
+//		results     check | drop | pass
 //	}
 func (m *Handler) parseLinks(d *caddyfile.Dispenser) error {
 	if err := opens(d, m.Links != nil); err != nil {
 		return err
 	}
 	m.Links = &Links{}
-	return block(d, map[string]subdirective{"navigate": scalar(&m.Links.Navigate)})
+	return block(d, map[string]subdirective{
+		"plugin":      m.Links.parsePlugin,
+		"navigate":    scalar(&m.Links.Navigate),
+		"tenant_path": scalar(&m.Links.TenantPath),
+		"open":        scalar(&m.Links.Open),
+		"fallback":    scalar(&m.Links.Fallback),
+		"results":     oneOf(&m.Links.Results, linksCheck, linksDrop, linksPass),
+	})
+}
+
+func (l *Links) parsePlugin(d *caddyfile.Dispenser) error {
+	args := d.RemainingArgs()
+	switch {
+	case l.Plugin != "":
+		return d.Errf("plugin already specified: %s", l.Plugin)
+	case len(args) != 1 && len(args) != 2:
+		return d.Err("expected: plugin <id>, or plugin <id> <marketplace>")
+	}
+	l.Plugin = args[0]
+	if len(args) == 2 {
+		l.Marketplace = args[1]
+	}
+	return nil
 }
 
 // parseIdentity reads:

@@ -43,7 +43,14 @@ func (e *exchange) checkToolCall() error {
 	var err error
 	switch settings, mentions := e.OpenAI.Settings, e.OpenAI.Mentions; {
 	case e.Links.Navigate != "" && msg.Name == e.Links.Navigate:
-		_, err = links.NavigateArguments(arguments)
+		err = navigateCall{
+			tool: msg.Name, arguments: arguments, catalog: callableTools{e.view},
+			pages: e.pages, tenant: e.principal.Tenant,
+		}.check()
+		if errors.Is(err, links.ErrUnknownTool) {
+			e.decoy = mcp.NewDecoy(msg)
+			return nil
+		}
 	case settings != nil && msg.Name == settings.UpdateTool:
 		err = e.overlay.SettingsUpdate(arguments, e.settingsContext())
 	case mentions != nil && msg.Name == mentions.SearchTool:

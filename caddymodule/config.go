@@ -76,10 +76,38 @@ type Tenant struct {
 
 // Links are the deep links into the app.
 type Links struct {
-	// Navigate is the tool that takes {"url": "/…"}. Its argument must be an
-	// app-relative URL without traversal; anything else never reaches the
-	// server.
+	// Plugin is the plugin's id in ChatGPT. Needed for Open and Results.
+	Plugin string `json:"plugin,omitempty"`
+	// Marketplace is the name in a custom marketplace file. Default: none, for a
+	// plugin published to ChatGPT itself. A plugin of a custom marketplace has
+	// no links for the web.
+	Marketplace string `json:"marketplace,omitempty"`
+	// Navigate is the tool that takes {"url": "/…"}. It must be read-only in the
+	// caller's catalog, and its argument an app-relative URL without traversal;
+	// anything else never reaches the server.
 	Navigate string `json:"navigate,omitempty"`
+	// TenantPath is what the argument of Navigate, and a page asked of the
+	// opener, must match: a path, or all below one if it ends in /*. The
+	// placeholder {http.mcp_app.tenant} may stand in it as one segment, such as
+	// /t/{http.mcp_app.tenant}/*. Default: every page.
+	TenantPath string `json:"tenant_path,omitempty"`
+	// Open is the path under which links for mail and chat are answered, such as
+	// /open: GET /open/<tool>?path=<page>[&platform=desktop|mobile|web|app] leads
+	// to the page in ChatGPT on the reader's platform, without a sign-in. It
+	// answers for the tools that openai.entrypoints declares global, and so tells
+	// anybody that they exist. Default: not answered.
+	Open string `json:"open,omitempty"`
+	// Fallback is the https address of the ordinary application, to which the
+	// page's path is appended for readers that no plugin link is for. It may hold
+	// the placeholder of tenant.require, which is filled with allowed tenants
+	// only. Default: none; such readers are shown the links there are.
+	Fallback string `json:"fallback,omitempty"`
+	// Results says what happens to links to this plugin in results of tools that
+	// are faulty or lead to tools hidden from the caller: "pass" (default)
+	// nothing, "check" a warning in the log, "drop" they are taken out as well.
+	// Looked at are resource links and whole strings of structured content, not
+	// free text.
+	Results string `json:"results,omitempty"`
 }
 
 // Identity is what the server is told about the caller.

@@ -15,6 +15,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 
+	"github.com/caddy-mcp-app/caddy-mcp-app/links"
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp"
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/openai"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
@@ -123,8 +124,10 @@ type Handler struct {
 	tenancy   policy.Tenancy
 	members   membership.Source // nil where tokens alone decide
 	overlay   *openai.Overlay
-	verifier  *token.Verifier // nil in mode none
-	release   []func()        // gives back what Provision took from pools
+	opener    *opener          // nil unless links { open } is set
+	pages     links.TenantPath // of links { tenant_path }
+	verifier  *token.Verifier  // nil in mode none
+	release   []func()         // gives back what Provision took from pools
 	proxy     caddyhttp.MiddlewareHandler
 	catalogs  *mcp.CatalogCache
 	routes    []route
@@ -153,6 +156,9 @@ func (m *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 	switch m.locate(r.URL) {
 	case atEndpoint:
 		return m.serveEndpoint(w, r, next)
+	case atOpener:
+		m.opener.ServeHTTP(w, r)
+		return nil
 	case atMetadata:
 		return m.serveMetadata(w, r)
 	case atIssuerMetadata:

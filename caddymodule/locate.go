@@ -16,6 +16,7 @@ const (
 	atEndpoint
 	atMetadata
 	atIssuerMetadata
+	atOpener
 )
 
 // locate tells what a URL is about. The documents have fixed addresses (RFC
@@ -29,6 +30,8 @@ func (m *Handler) locate(u *url.URL) place {
 		return atMetadata
 	case slices.Contains(m.documents.issuer, u.EscapedPath()) && !m.sharesRoot(u):
 		return atIssuerMetadata
+	case m.opener.serves(u):
+		return atOpener
 	default:
 		return elsewhere
 	}

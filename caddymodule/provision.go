@@ -83,6 +83,9 @@ func (m *Handler) Provision(ctx caddy.Context) error {
 	if m.overlay, err = openai.Compile(*m.OpenAI); err != nil {
 		return fmt.Errorf("openai: %w", err)
 	}
+	if err := m.provisionLinks(); err != nil {
+		return fmt.Errorf("links: %w", err)
+	}
 	if m.authenticates() {
 		if err := m.provisionAuth(); err != nil {
 			return fmt.Errorf("auth: %w", err)
@@ -117,6 +120,7 @@ func (m *Handler) fillDefaults() {
 	m.Policy = cmp.Or(m.Policy, &policy.Config{})
 	m.OpenAI = cmp.Or(m.OpenAI, &openai.Declarations{})
 	m.Links = cmp.Or(m.Links, &Links{})
+	m.OpenAI.Plugin = cmp.Or(m.OpenAI.Plugin, m.Links.Plugin)
 	if m.Tenant != nil {
 		m.tenancy = policy.Tenancy{Claim: m.Tenant.Claim, Allow: m.Tenant.Allow}
 	}

@@ -18,6 +18,8 @@ func (o *openaiView) Result(result rawjson.Value) (rawjson.Value, error) {
 		e.logger.Error("result withheld", zap.String("tool", e.toolName()), zap.Error(err))
 		return failedCall(result, "The answer of this tool does not fit what it is for."), nil
 	}
+	checked, findings = o.view.links.apply(e.toolName(), checked)
+	e.warnFindings(findings)
 	return checked, nil
 }
 

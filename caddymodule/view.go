@@ -19,6 +19,7 @@ type view struct {
 	e       *exchange
 	catalog func() (*mcp.Catalog, error) // asked at most once
 	facts   policy.Facts
+	links   resultLinks
 }
 
 func newView(e *exchange) *view {
@@ -34,6 +35,7 @@ func newView(e *exchange) *view {
 		}
 		return catalog, err
 	})
+	v.links = newResultLinks(e.Links.Results, e.Links.Plugin, e.Links.Marketplace, visibleTools{v}, e.declaredGlobal)
 	return v
 }
 
@@ -70,8 +72,13 @@ func (v *view) ShowsTool(name string) bool { return v.Shows(policy.Tool, name) }
 // ShowsPrompt reports whether a prompt may be listed.
 func (v *view) ShowsPrompt(name string) bool { return v.Shows(policy.Prompt, name) }
 
-// ShowsResource reports whether a resource may be listed.
-func (v *view) ShowsResource(uri string) bool { return v.Shows(policy.Resource, uri) }
+// ShowsResource reports whether a resource may be listed or linked to.
+func (v *view) ShowsResource(uri string) bool {
+	if own, shown := v.links.shows(uri); own {
+		return shown
+	}
+	return v.Shows(policy.Resource, uri)
+}
 
 // ShowsTemplate reports whether a resource template may be listed.
 func (v *view) ShowsTemplate(uriTemplate string) bool { return v.Shows(policy.Template, uriTemplate) }

@@ -41,6 +41,24 @@ func ExampleAppURL_Match() {
 	// Output: true false
 }
 
+func ExampleParseTenantPath() {
+	_, err := links.ParseTenantPath("/t/x-{tenant}/*", "{tenant}")
+	fmt.Println(err)
+	// Output: pattern "/t/x-{tenant}/*": {tenant} must be a whole path segment
+}
+
+func ExampleTenantPath_Allows() {
+	pages, _ := links.ParseTenantPath("/t/{tenant}/*", "{tenant}")
+	fmt.Println(pages.Allows("/t/acme/orders", "acme"), pages.Allows("/t/globex/orders", "acme"))
+	// Output: true false
+}
+
+func ExampleTenantPath_Bound() {
+	pages, _ := links.ParseTenantPath("/app/*", "{tenant}")
+	fmt.Println(pages.Bound())
+	// Output: false
+}
+
 func ExampleNavigateArguments() {
 	fmt.Println(links.NavigateArguments([]byte(`{"url":"/orders/42"}`)))
 
@@ -100,6 +118,14 @@ func ExampleParseAppLink() {
 	// bits-and-bolts acme cad.library /parts desktop <nil>
 	// query holds a key other than path; encode the path as one value (byte 59)
 	// true
+}
+
+func ExamplePluginOf() {
+	fmt.Println(links.PluginOf("codex://plugins/bits-and-bolts/app/cad.library?path=/a#b"))
+	fmt.Println(links.PluginOf("https://example.com/"))
+	// Output:
+	// bits-and-bolts true
+	//  false
 }
 
 func ExampleAppLink_CheckTarget() {
