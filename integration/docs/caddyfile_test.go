@@ -1,0 +1,102 @@
+package docs
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/caddyconfig"
+	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
+	_ "github.com/caddyserver/caddy/v2/modules/standard" // what a Caddyfile may use
+
+	_ "github.com/caddy-mcp-app/caddy-mcp-app/caddymodule" // what the documents are about
+)
+
+// fragmentHead and fragmentTail make a whole Caddyfile of lines that stand
+// inside mcp_app.
+const (
+	fragmentHead = "mcp.example.com {\n\tmcp_app /mcp 127.0.0.1:3000 {\n"
+	fragmentTail = "\t}\n}\n"
+)
+
+// TestCaddyfilesAreValid takes every Caddyfile that a reader could copy. Blocks
+// marked `caddyfile` are whole files and go through everything that `caddy
+// validate` does; blocks marked `caddyfile fragment` are lines inside mcp_app
+// and are adapted only, since the rest of their block is missing.
+func TestCaddyfilesAreValid(t *testing.T) {
+	// Validation makes certificates for local names; not in the user's storage.
+	caddy.DefaultStorage.Path = t.TempDir()
+	whole := 0
+	for _, d := range documents(t) {
+		for _, b := range d.blocks {
+			name := fmt.Sprintf("%s:%d", d.path, b.line)
+			switch b.info {
+			case "caddyfile":
+				whole++
+				t.Run(name, func(t *testing.T) { validate(t, adapt(t, b.text)) })
+			case "caddyfile fragment":
+				t.Run(name, func(t *testing.T) { adapt(t, fragmentHead+indent(b.text)+fragmentTail) })
+			default:
+				if strings.HasPrefix(strings.ToLower(b.info), "caddy") {
+					t.Errorf("%s: a block marked %q is checked by nobody; write caddyfile, or caddyfile fragment", name, b.info)
+				}
+			}
+		}
+	}
+	for _, path := range files(t, isCaddyfile) {
+		if strings.HasPrefix(path, "integration/") {
+			continue // the tests there run them, with ports filled in
+		}
+		whole++
+		t.Run(path, func(t *testing.T) { validate(t, adapt(t, read(t, path))) })
+	}
+	if whole < 2 {
+		t.Errorf("only %d Caddyfiles found; README.md and Caddyfile.example have one each at least", whole)
+	}
+}
+
+func isCaddyfile(name string) bool {
+	return name == "Caddyfile" || strings.HasPrefix(name, "Caddyfile.") || strings.HasSuffix(name, ".caddyfile")
+}
+
+// indent moves lines into the two blocks of fragmentHead.
+func indent(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if strings.TrimSpace(line) != "" {
+			b.WriteString("\t\t")
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+// adapt checks that a Caddyfile is formatted and understood, without warnings,
+// and returns its JSON.
+func adapt(t *testing.T, text string) []byte {
+	t.Helper()
+	if formatted := string(caddyfile.Format([]byte(text))); formatted != text {
+		t.Errorf("not formatted as `caddy fmt` does:\n%s\nwant:\n%s", text, formatted)
+	}
+	config, warnings, err := caddyconfig.GetAdapter("caddyfile").Adapt([]byte(text), map[string]any{"filename": "Caddyfile"})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	for _, warning := range warnings {
+		t.Errorf("%s", warning)
+	}
+	return config
+}
+
+// validate does what `caddy validate` does with an adapted configuration.
+func validate(t *testing.T, raw []byte) {
+	t.Helper()
+	var config *caddy.Config
+	if err := caddy.StrictUnmarshalJSON(caddy.RemoveMetaFields(raw), &config); err != nil {
+		t.Fatal(err)
+	}
+	if err := caddy.Validate(config); err != nil {
+		t.Fatal(err)
+	}
+}
