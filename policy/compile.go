@@ -84,66 +84,6 @@ func (pol *Policy) HidesNothing() bool {
 	return pol.defaultAllow && len(pol.annotations) == 0
 }
 
-// Check finds what is wrong with a rule by itself, for an error that still
-// knows the line.
-func (r Rule) Check() error {
-	switch {
-	case !slices.Contains([]Kind{Tool, Prompt, Resource, Template, Method}, r.Kind):
-		return fmt.Errorf("unknown kind %q: write tool, prompt, resource, template or method", r.Kind)
-	case r.OnMissingScope != "" && r.OnMissingScope != Hide && r.OnMissingScope != Challenge:
-		return fmt.Errorf("on_missing_scope %q: write hide or challenge", r.OnMissingScope)
-	case r.Deny && (r.Anonymous || r.OnMissingScope != "" || r.asksCaller() || len(r.Annotations) > 0 || r.Arguments != nil):
-		return errors.New("deny stands alone; remove the other lines or remove deny")
-	case r.Anonymous && r.asksCaller():
-		return errors.New("anonymous opens the names to everybody; remove tenants, roles, when and scopes, or remove anonymous")
-	case r.OnMissingScope == Challenge && len(r.Scopes) == 0:
-		return errors.New("on_missing_scope challenge needs a scopes line to challenge for")
-	case r.Kind != Tool && len(r.Annotations) > 0:
-		return errors.New("annotations are conditions for tools; remove them here")
-	case r.Kind != Tool && r.Arguments != nil:
-		return errors.New("arguments are bounded for tools; remove the bounds here")
-	}
-	if err := checkHints(r.Annotations); err != nil {
-		return err
-	}
-	for _, scope := range r.Scopes {
-		if err := validScope(scope); err != nil {
-			return err
-		}
-	}
-	for _, tenant := range r.Tenants {
-		if err := validTenant(tenant); err != nil {
-			return fmt.Errorf("tenants: %w", err)
-		}
-	}
-	if slices.Contains(r.Roles, "") {
-		return errors.New("roles: a role has an empty name")
-	}
-	if r.Arguments != nil {
-		return r.Arguments.Check()
-	}
-	return nil
-}
-
-// asksCaller reports whether the rule has conditions on who calls.
-func (r Rule) asksCaller() bool { return r.needsLogin() || len(r.Scopes) > 0 }
-
-// needsLogin reports whether the rule has conditions that say nothing about a
-// caller who is not known.
-func (r Rule) needsLogin() bool { return len(r.Tenants) > 0 || len(r.Roles) > 0 || len(r.When) > 0 }
-
-func (c Config) check() error {
-	switch {
-	case c.Default != "" && c.Default != Deny && c.Default != Allow:
-		return fmt.Errorf("policy default %q: write deny or allow", c.Default)
-	case c.Results != "" && c.Results != Filter && c.Results != Pass:
-		return fmt.Errorf("policy results %q: write filter or pass", c.Results)
-	case c.Mixed && c.Default == Allow:
-		return errors.New("policy default allow in mixed mode opens to everybody whatever the server adds; write default deny and tool * { anonymous } if you mean that")
-	}
-	return checkHints(c.Annotations)
-}
-
 func (pol *Policy) compile(r Rule) (*compiledRule, error) {
 	pattern, err := ParsePattern(r.Pattern)
 	if err != nil {
@@ -226,13 +166,27 @@ func (pol *Policy) find(kind Kind, name string) *compiledRule {
 }
 
 func ambiguities(kind Kind, rules []*compiledRule) []error {
+	byWeight := make(map[int][]*compiledRule)
+	exact := make(map[string]bool)
 	var problems []error
-	for i, a := range rules {
-		for _, b := range rules[i+1:] {
-			if a.pattern.weight() == b.pattern.weight() && a.pattern.overlaps(b.pattern) {
-				problems = append(problems, fmt.Errorf("%s rules %q and %q fit the same names and are equally specific; make one of them longer or join them", kind, a.Pattern, b.Pattern))
+	report := func(a, b string) {
+		problems = append(problems, fmt.Errorf("%s rules %q and %q fit the same names and are equally specific; make one of them longer or join them", kind, a, b))
+	}
+	for _, rule := range rules {
+		if rule.pattern.Exact() {
+			if exact[rule.Pattern] {
+				report(rule.Pattern, rule.Pattern)
+			}
+			exact[rule.Pattern] = true
+			continue
+		}
+		weight := rule.pattern.weight()
+		for _, other := range byWeight[weight] {
+			if other.pattern.overlaps(rule.pattern) {
+				report(other.Pattern, rule.Pattern)
 			}
 		}
+		byWeight[weight] = append(byWeight[weight], rule)
 	}
 	return problems
 }

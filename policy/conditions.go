@@ -117,7 +117,7 @@ func (v *View) evaluate(condition *celrule.Expression, kind Kind, name string, a
 	case err != nil:
 		return false, err.Error()
 	case !met:
-		return false, fmt.Sprintf("condition %q is not met", condition)
+		return false, fmt.Sprintf("condition `%s` is not met", condition)
 	}
 	return true, ""
 }

@@ -232,7 +232,7 @@ func TestMixedModeShowsAnonymousCallersWhatALoginOpens(t *testing.T) {
 		{Kind: Tool, Pattern: "denied", Deny: true},
 		{Kind: Method, Pattern: "tasks/*", Scopes: []string{"s"}},
 	}})
-	anonymous := pol.View(&Principal{Anonymous: true})
+	anonymous, unmarked := pol.View(&Principal{Anonymous: true}), pol.View(&Principal{})
 	known := pol.View(&Principal{Issuer: "i", Subject: "s", Tenant: "acme", Scopes: []string{"x"}})
 	tests := []struct {
 		kind             Kind
@@ -254,6 +254,9 @@ func TestMixedModeShowsAnonymousCallersWhatALoginOpens(t *testing.T) {
 	for _, tt := range tests {
 		if a, k := anonymous.Decide(tt.kind, tt.name), known.Decide(tt.kind, tt.name); a.Verdict != tt.anonymous || k.Verdict != tt.known {
 			t.Errorf("%s: %+v and %+v, want %v and %v", tt.name, a, k, tt.anonymous, tt.known)
+		}
+		if u := unmarked.Decide(tt.kind, tt.name); u.Verdict != tt.anonymous {
+			t.Errorf("%s: %+v for a caller who is not named, want %v", tt.name, u, tt.anonymous)
 		}
 	}
 	if got := anonymous.Decide(Tool, "scoped.a").Scopes; !slices.Equal(got, []string{"s"}) {

@@ -63,6 +63,15 @@ func (p Pattern) weight() int {
 // overlaps reports whether some name fits both patterns.
 func (p Pattern) overlaps(other Pattern) bool {
 	a, b := p.text, other.text
+	switch {
+	case p.Exact():
+		return other.Match(a)
+	case other.Exact():
+		return p.Match(b)
+	case !agree(p.parts[0], other.parts[0], strings.HasPrefix),
+		!agree(p.parts[len(p.parts)-1], other.parts[len(other.parts)-1], strings.HasSuffix):
+		return false
+	}
 	// reach[j] says that the first i bytes of a and the first j bytes of b can
 	// describe the same text.
 	reach := make([]bool, len(b)+1)
@@ -84,3 +93,6 @@ func (p Pattern) overlaps(other Pattern) bool {
 	}
 	return reach[len(b)]
 }
+
+// agree reports whether one text can go on, or begin, where the other does.
+func agree(a, b string, has func(s, part string) bool) bool { return has(a, b) || has(b, a) }

@@ -40,6 +40,12 @@ func (pol *Policy) Narrow(p *Principal, limit []string) {
 	}
 }
 
+// Withholds reports whether [Policy.Narrow] took one of scopes away, so that
+// asking for a token that carries it is in vain.
+func (p *Principal) Withholds(scopes []string) bool {
+	return p.withheld != nil && slices.ContainsFunc(scopes, p.withheld)
+}
+
 // expand returns scopes with all that they imply behind them, without repeats,
 // in memory of its own.
 func (h hierarchy) expand(scopes []string) []string {

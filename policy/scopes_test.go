@@ -82,7 +82,7 @@ func TestMembershipOnlyTakesScopesAway(t *testing.T) {
 			t.Errorf("%s: scopes %v, want %v", tt.name, p.Scopes, tt.want)
 		}
 		// A challenge would be in vain for a scope that membership withholds.
-		if d := pol.View(p).Decide(Tool, "x"); d.Verdict != tt.verdict {
+		if d := pol.View(p).Decide(Tool, "x"); d.Verdict != tt.verdict || tt.verdict == Hidden && !p.Withholds([]string{"cad.write"}) {
 			t.Errorf("%s: %+v, want %v", tt.name, d, tt.verdict)
 		}
 	}

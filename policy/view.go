@@ -167,7 +167,7 @@ func (v *View) decideScopes(rule *compiledRule) Decision {
 		d.Verdict, d.Scopes = Login, slices.Clone(rule.Scopes)
 		return d
 	}
-	if withheld := v.principal.withheld; withheld != nil && slices.ContainsFunc(missing, withheld) {
+	if v.principal.Withholds(missing) {
 		d.Reason += ", which the membership does not leave to the caller"
 		return d
 	}
@@ -177,8 +177,12 @@ func (v *View) decideScopes(rule *compiledRule) Decision {
 	return d
 }
 
-// anonymous reports whether the caller has no token and could get one.
-func (v *View) anonymous() bool { return v.policy.mixed && v.principal.Anonymous }
+// anonymous reports whether the caller has no token and could get one. Whoever
+// is not named is not known, marked or not.
+func (v *View) anonymous() bool {
+	p := v.principal
+	return v.policy.mixed && (p.Anonymous || p.Issuer == "" && p.Subject == "")
+}
 
 // conditionKey and outcome remember conditions that do not depend on the name:
 // a list of 2,000 tools asks them 2,000 times.

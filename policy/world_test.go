@@ -165,7 +165,7 @@ func naiveMatch(pattern, name string) bool {
 	}
 }
 
-// naiveRule is the deciding rule as DESIGN words it: an exact name over a
+// naiveRule is the deciding rule in the words of the manual: an exact name over a
 // pattern, a longer literal over a shorter one.
 func (w *world) naiveRule(kind Kind, name string) *Rule {
 	var best *Rule

@@ -3,6 +3,7 @@ package issuer
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -17,7 +18,10 @@ const (
 	Endless     Fault = "endless"      // 200 and a body that never ends
 	BrokenJSON  Fault = "broken JSON"  // 200 and half a document
 	EmptySet    Fault = "empty set"    // 200 and {"keys":[]}, for any document
-	WrongIssuer Fault = "wrong issuer" // metadata of another issuer; nothing for the key set
+	WrongIssuer Fault = "wrong issuer" // metadata or introspection of another issuer; nothing for the rest
+	Throttled   Fault = "throttled"    // 429 and "Retry-After: 7"
+	Moved       Fault = "moved"        // 307 to the same place
+	Twice       Fault = "twice"        // 200 and every member of the document two times
 )
 
 // SetFault makes a document fail from the next request on, or with None no more.
@@ -75,11 +79,26 @@ func (f Fault) spoil(w http.ResponseWriter, r *http.Request) bool {
 		_, _ = w.Write([]byte(`{"keys":[{"kty":"RSA",`))
 	case EmptySet:
 		_, _ = w.Write([]byte(`{"keys":[]}`))
+	case Throttled:
+		w.Header().Set("Retry-After", "7")
+		http.Error(w, "too many requests", http.StatusTooManyRequests)
+	case Moved:
+		w.Header().Set("Location", "?again")
+		w.WriteHeader(http.StatusTemporaryRedirect)
 	default:
 		return false
 	}
 
 	return true
+}
+
+// alter changes a document that is otherwise as it should be.
+func (f Fault) alter(document []byte) []byte {
+	if f != Twice {
+		return document
+	}
+
+	return slices.Concat(document[:len(document)-1], []byte(","), document[1:])
 }
 
 // endless writes the beginning of a document and then white space, which no JSON

@@ -1,9 +1,11 @@
 // Package issuer is a small token issuer for the demo and for tests.
 //
 // It publishes metadata and keys over HTTP like an authorization server does and
-// signs whatever its owner asks for, in process: there is no login and no token
-// endpoint. Keys rotate on demand and the published documents can be made to
-// fail, so that a verifier can be shown what happens to it in the field.
+// signs whatever its owner asks for, in process: there is no login. Clients that
+// its owner registers can ask about tokens (RFC 7662) and exchange them (RFC
+// 8693). Keys rotate on demand, tokens can be revoked and everything it serves
+// can be made to fail, so that a verifier can be shown what happens to it in the
+// field.
 package issuer
 
 import (
@@ -34,6 +36,9 @@ type Issuer struct {
 	faults  map[Document]Fault
 	lifted  map[Document]chan struct{} // closed when a Slow fault is lifted
 	fetches map[Document]int
+	clients map[string]string         // id -> secret
+	opaque  map[string]map[string]any // token -> what introspection says of it
+	revoked map[string]bool           // tokens of both kinds
 }
 
 // New makes an issuer with one key for each of RS256, ES256 and EdDSA.
@@ -53,6 +58,9 @@ func New(cfg Config) (*Issuer, error) {
 		faults:  make(map[Document]Fault),
 		lifted:  make(map[Document]chan struct{}),
 		fetches: make(map[Document]int),
+		clients: make(map[string]string),
+		opaque:  make(map[string]map[string]any),
+		revoked: make(map[string]bool),
 	}
 	for _, alg := range algorithms {
 		if _, err := i.Rotate(alg); err != nil {
@@ -63,7 +71,8 @@ func New(cfg Config) (*Issuer, error) {
 	return i, nil
 }
 
-// Handler serves the metadata documents and the key set, each with its fault.
+// Handler serves the metadata documents, the key set and the endpoints for
+// registered clients, each with its fault.
 func (i *Issuer) Handler() http.Handler {
 	return http.HandlerFunc(i.serve)
 }

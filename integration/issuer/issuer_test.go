@@ -72,10 +72,14 @@ func TestMetadataNamesThisIssuerToTheByte(t *testing.T) {
 			t.Errorf("%s says keys are at %q", name, m.JWKSURI)
 		}
 
-		// Named because they must be, and honest about not being there.
-		for _, endpoint := range []string{m.AuthorizationEndpoint, m.TokenEndpoint} {
-			if status, _ := fetch(t, endpoint); status != http.StatusNotImplemented {
-				t.Errorf("%s gives %d", endpoint, status)
+		// One is named because it must be, and honest about not being there.
+		for endpoint, want := range map[string]int{
+			m.AuthorizationEndpoint: http.StatusNotImplemented,
+			m.TokenEndpoint:         http.StatusMethodNotAllowed,
+			m.IntrospectionEndpoint: http.StatusMethodNotAllowed,
+		} {
+			if status, _ := fetch(t, endpoint); status != want {
+				t.Errorf("%s gives %d, want %d", endpoint, status, want)
 			}
 		}
 	}

@@ -3,7 +3,7 @@
 //
 // It knows draft 2020-12 (the default of MCP) and draft-07, with references
 // inside the schema only. What it does not know for certain, it says: such a
-// schema is [Unsupported], and the operator decides what that means. Formats
+// schema is [UnsupportedError], and the operator decides what that means. Formats
 // and content keywords are annotations and not checked, as both drafts have it.
 //
 // Schemas come from a server and arguments from anybody, so everything is
@@ -51,8 +51,8 @@ type cached struct {
 }
 
 // Check returns nil if arguments, a JSON object, fit schema. Absent arguments
-// count as an empty object. Errors are *[Invalid] if the arguments are to blame
-// and *[Unsupported] if the schema is.
+// count as an empty object. Errors are *[InvalidError] if the arguments are to blame
+// and *[UnsupportedError] if the schema is.
 func (c *Checker) Check(schema, arguments []byte) error {
 	compiled, err := c.compile(schema)
 	if err != nil {
@@ -63,10 +63,10 @@ func (c *Checker) Check(schema, arguments []byte) error {
 	}
 	value, err := decode(arguments)
 	if err != nil {
-		return &Invalid{Problems: []Problem{{Text: err.Error()}}}
+		return &InvalidError{Problems: []Problem{{Text: err.Error()}}}
 	}
 	if _, ok := value.(map[string]any); !ok {
-		return &Invalid{Problems: []Problem{{Text: "must be an object"}}}
+		return &InvalidError{Problems: []Problem{{Text: "must be an object"}}}
 	}
 	return compiled.check(value, len(arguments))
 }
@@ -141,6 +141,6 @@ func (c Config) Check() error {
 
 // Passes reports whether a call whose check gave err may go to the server.
 func (c Config) Passes(err error) bool {
-	var unsupported *Unsupported
-	return err == nil || c.OnUnsupported == Pass && errors.As(err, &unsupported)
+	_, unsupported := errors.AsType[*UnsupportedError](err)
+	return err == nil || unsupported && c.OnUnsupported == Pass
 }

@@ -60,52 +60,52 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 }
 
 func TestSchemasThatCannotBeCheckedSaySo(t *testing.T) {
-	tests := map[string]string{
-		``:            "there is none",
-		`{`:           "is not valid JSON",
-		`[]`:          "object or a boolean",
-		`{"type":"x"`: "not valid JSON",
-		`{"$schema":"https://json-schema.org/draft/2019-09/schema"}`:                     "neither draft",
-		`{"properties":{"a":{"$ref":"https://evil.example/schema"}}}`:                    "leads out of the schema",
-		`{"properties":{"a":{"$ref":"file:///etc/passwd"}}}`:                             "leads out of the schema",
-		`{"properties":{"a":{"$ref":"#/nowhere"}}}`:                                      "leads nowhere",
-		`{"properties":{"a":{"$ref":"#x"}}}`:                                             "leads nowhere",
-		`{"$ref":"#/properties","properties":[]}`:                                        "properties is not an object",
-		`{"$dynamicRef":"#x"}`:                                                           "$dynamicRef is not supported",
-		`{"properties":{"a":{"$id":"https://x.example/"}}}`:                              "$id inside",
-		`{"properties":{"a":{"type":"file"}}}`:                                           `"/properties/a": unknown type "file"`,
-		`{"required":true}`:                                                              "required is not an array",
-		`{"minimum":"1"}`:                                                                "minimum is not a number",
-		`{"minLength":-1}`:                                                               "minLength is not a whole number",
-		`{"multipleOf":0}`:                                                               "multipleOf is not above zero",
-		`{"anyOf":{}}`:                                                                   "anyOf is not an array",
-		`{"pattern":"(?=a)"}`:                                                            "not supported",
-		`{"pattern":"(a)\\1"}`:                                                           "not supported",
-		`{"patternProperties":{"(":{}}}`:                                                 "not supported",
-		`{"pattern":"` + strings.Repeat("a", 2000) + `"}`:                                "longer than",
-		`{"pattern":"(a{100}){10}b{1000}c{1000}d{1000}e{1000}"}`:                         "too large",
-		`{"$comment":"` + strings.Repeat("a", MaxSchema) + `"}`:                          "larger than",
-		`{"allOf":[` + strings.Repeat("{},", maxNodes) + `{}]}`:                          "more than 10000 subschemas",
-		`{"not":` + strings.Repeat(`{"not":`, 70) + `{}` + strings.Repeat(`}`, 70) + `}`: "nested deeper",
-		`{"items":{"$schema":"http://json-schema.org/draft-07/schema#"}}`:                "$schema inside",
-		`{"$defs":{"a":{"$anchor":"x"},"b":{"$anchor":"x"}}}`:                            "there twice",
-		`{"properties":{"a":{"pattern":"[^]"}}}`:                                         "read in different ways",
-		`{"allOf":[` + strings.Repeat(`{"pattern":"a{1000}b{1000}"},`, 40) + `{}]}`:      "too large together",
-		`{"dependentRequired":{"a":"b"}}`:                                                "object or a boolean",
-		`{"$vocabulary":{}}`:                                                             "$vocabulary is not supported",
-		`{"properties":{"a":{"maximum":` + strings.Repeat("9", 500) + `}}}`:              "too many digits",
-		`{"properties":{"a":{"$ref":"#/properties/%zz"}}}`:                               "malformed",
-		`{"enum":1}`:                         "enum is not an array",
-		`{"properties":{"a":{"type":null}}}`: "type is null",
-		`{"uniqueItems":1,"type":"array"}`:   "uniqueItems is not a boolean",
+	tests := []struct{ schema, want string }{
+		{``, "there is none"},
+		{`{`, "is not valid JSON"},
+		{`[]`, "object or a boolean"},
+		{`{"type":"x"`, "not valid JSON"},
+		{`{"$schema":"https://json-schema.org/draft/2019-09/schema"}`, "neither draft"},
+		{`{"properties":{"a":{"$ref":"https://evil.example/schema"}}}`, "leads out of the schema"},
+		{`{"properties":{"a":{"$ref":"file:///etc/passwd"}}}`, "leads out of the schema"},
+		{`{"properties":{"a":{"$ref":"#/nowhere"}}}`, "leads nowhere"},
+		{`{"properties":{"a":{"$ref":"#x"}}}`, "leads nowhere"},
+		{`{"$ref":"#/properties","properties":[]}`, "properties is not an object"},
+		{`{"$dynamicRef":"#x"}`, "$dynamicRef is not supported"},
+		{`{"properties":{"a":{"$id":"https://x.example/"}}}`, "$id inside"},
+		{`{"properties":{"a":{"type":"file"}}}`, `"/properties/a": unknown type "file"`},
+		{`{"required":true}`, "required is not an array"},
+		{`{"minimum":"1"}`, "minimum is not a number"},
+		{`{"minLength":-1}`, "minLength is not a whole number"},
+		{`{"multipleOf":0}`, "multipleOf is not above zero"},
+		{`{"anyOf":{}}`, "anyOf is not an array"},
+		{`{"pattern":"(?=a)"}`, "not supported"},
+		{`{"pattern":"(a)\\1"}`, "not supported"},
+		{`{"patternProperties":{"(":{}}}`, "not supported"},
+		{`{"pattern":"` + strings.Repeat("a", 2000) + `"}`, "longer than"},
+		{`{"pattern":"(a{100}){10}b{1000}c{1000}d{1000}e{1000}"}`, "too large"},
+		{`{"$comment":"` + strings.Repeat("a", MaxSchema) + `"}`, "larger than"},
+		{`{"allOf":[` + strings.Repeat("{},", maxNodes) + `{}]}`, "more than 10000 subschemas"},
+		{`{"not":` + strings.Repeat(`{"not":`, 70) + `{}` + strings.Repeat(`}`, 70) + `}`, "nested deeper"},
+		{`{"items":{"$schema":"http://json-schema.org/draft-07/schema#"}}`, "$schema inside"},
+		{`{"$defs":{"a":{"$anchor":"x"},"b":{"$anchor":"x"}}}`, "there twice"},
+		{`{"properties":{"a":{"pattern":"[^]"}}}`, "read in different ways"},
+		{`{"allOf":[` + strings.Repeat(`{"pattern":"a{1000}b{1000}"},`, 40) + `{}]}`, "too large together"},
+		{`{"dependentRequired":{"a":"b"}}`, "object or a boolean"},
+		{`{"$vocabulary":{}}`, "$vocabulary is not supported"},
+		{`{"properties":{"a":{"maximum":` + strings.Repeat("9", 500) + `}}}`, "too many digits"},
+		{`{"properties":{"a":{"$ref":"#/properties/%zz"}}}`, "malformed"},
+		{`{"enum":1}`, "enum is not an array"},
+		{`{"properties":{"a":{"type":null}}}`, "type is null"},
+		{`{"uniqueItems":1,"type":"array"}`, "uniqueItems is not a boolean"},
 	}
 	var c Checker
-	for schema, want := range tests {
+	for _, tt := range tests {
 		for range 2 { // the second answer comes from the cache
-			err := c.Check([]byte(schema), []byte(`{}`))
-			var unsupported *Unsupported
-			if !errors.As(err, &unsupported) || !strings.Contains(err.Error(), want) {
-				t.Errorf("%.80s: got %v, want unsupported: %s", schema, err, want)
+			err := c.Check([]byte(tt.schema), []byte(`{}`))
+			var unsupported *UnsupportedError
+			if !errors.As(err, &unsupported) || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%.80s: got %v, want unsupported: %s", tt.schema, err, tt.want)
 			}
 		}
 	}
@@ -128,8 +128,7 @@ func TestWorkIsBounded(t *testing.T) {
 	var c Checker
 	for name, tt := range tests {
 		err := c.Check([]byte(tt.schema), []byte(tt.arguments))
-		var invalid *Invalid
-		if !errors.As(err, &invalid) {
+		if _, ok := errors.AsType[*InvalidError](err); !ok {
 			t.Errorf("%s: got %v, want the arguments refused", name, err)
 		}
 	}
@@ -223,7 +222,7 @@ func TestBoundsHoldWithoutASchema(t *testing.T) {
 }
 
 func TestTheOperatorDecidesAboutUnsupportedSchemas(t *testing.T) {
-	unsupported := error(&Unsupported{})
+	unsupported := error(&UnsupportedError{})
 	for _, tt := range []struct {
 		config Config
 		err    error
@@ -233,7 +232,7 @@ func TestTheOperatorDecidesAboutUnsupportedSchemas(t *testing.T) {
 		{Config{}, unsupported, false},
 		{Config{OnUnsupported: Refuse}, unsupported, false},
 		{Config{OnUnsupported: Pass}, unsupported, true},
-		{Config{OnUnsupported: Pass}, &Invalid{}, false},
+		{Config{OnUnsupported: Pass}, &InvalidError{}, false},
 	} {
 		if got := tt.config.Passes(tt.err); got != tt.want {
 			t.Errorf("%+v passes %v = %v, want %v", tt.config, tt.err, got, tt.want)
@@ -259,8 +258,8 @@ func FuzzCheck(f *testing.F) {
 		if fmt.Sprint(first) != fmt.Sprint(second) {
 			t.Fatalf("two answers: %v and %v", first, second)
 		}
-		var invalid *Invalid
-		var unsupported *Unsupported
+		var invalid *InvalidError
+		var unsupported *UnsupportedError
 		switch {
 		case first == nil, errors.As(first, &unsupported):
 		case errors.As(first, &invalid) && len(invalid.Problems) > 0 && len(invalid.Problems) <= maxProblems:

@@ -24,13 +24,13 @@ func (s *schema) check(value any, size int) error {
 	ok := e.evaluate(s.root, value, nil, e.newMarks())
 	switch {
 	case e.exhausted:
-		return &Invalid{Problems: []Problem{{Text: "too much work to check against the schema"}}}
+		return &InvalidError{Problems: []Problem{{Text: "too much work to check against the schema"}}}
 	case ok:
 		return nil
 	case len(e.problems) == 0: // every false names its problem; should one not
-		return &Invalid{Problems: []Problem{{Text: "does not fit the schema"}}}
+		return &InvalidError{Problems: []Problem{{Text: "does not fit the schema"}}}
 	}
-	return &Invalid{Problems: e.problems}
+	return &InvalidError{Problems: e.problems}
 }
 
 // evaluation is the state of one check.

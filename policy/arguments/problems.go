@@ -21,13 +21,13 @@ type Problem struct {
 	Text string
 }
 
-// Invalid says that arguments do not fit. Its text is meant for the caller.
-type Invalid struct {
+// InvalidError says that arguments do not fit. Its text is meant for the caller.
+type InvalidError struct {
 	Problems []Problem // at least one, at most five
 }
 
 // Error implements error.
-func (e *Invalid) Error() string {
+func (e *InvalidError) Error() string {
 	texts := make([]string, len(e.Problems))
 	for i, p := range e.Problems {
 		texts[i] = p.Text
@@ -38,16 +38,16 @@ func (e *Invalid) Error() string {
 	return "invalid arguments: " + strings.Join(texts, "; ")
 }
 
-// Unsupported says that a schema cannot be checked. Its text is meant for the
+// UnsupportedError says that a schema cannot be checked. Its text is meant for the
 // operator and for the server's author.
-type Unsupported struct {
+type UnsupportedError struct {
 	// Pointer is where in the schema.
 	Pointer string
 	Reason  string
 }
 
 // Error implements error.
-func (e *Unsupported) Error() string {
+func (e *UnsupportedError) Error() string {
 	return fmt.Sprintf("the input schema cannot be checked: at %q: %s", e.Pointer, e.Reason)
 }
 

@@ -67,17 +67,17 @@ type patternProperty struct {
 // maxNodes bounds the subschemas of one schema.
 const maxNodes = 10_000
 
-// compile reads a schema. Errors are *Unsupported.
+// compile reads a schema. Errors are *UnsupportedError.
 func compile(raw []byte) (*schema, error) {
 	if len(raw) == 0 {
-		return nil, &Unsupported{Reason: "there is none"}
+		return nil, &UnsupportedError{Reason: "there is none"}
 	}
 	if len(raw) > MaxSchema {
-		return nil, &Unsupported{Reason: fmt.Sprintf("it is larger than %d bytes", MaxSchema)}
+		return nil, &UnsupportedError{Reason: fmt.Sprintf("it is larger than %d bytes", MaxSchema)}
 	}
 	document, err := decode(raw)
 	if err != nil {
-		return nil, &Unsupported{Reason: "it " + err.Error()}
+		return nil, &UnsupportedError{Reason: "it " + err.Error()}
 	}
 	c := &compiler{document: document, nodes: make(map[string]*node), anchors: make(map[string]*node), schema: &schema{}}
 	if object, ok := document.(map[string]any); ok {
@@ -113,7 +113,7 @@ type pendingRef struct {
 }
 
 func unsupported(pointer, format string, args ...any) error {
-	return &Unsupported{Pointer: pointer, Reason: fmt.Sprintf(format, args...)}
+	return &UnsupportedError{Pointer: pointer, Reason: fmt.Sprintf(format, args...)}
 }
 
 func (c *compiler) readDialect(root map[string]any) error {

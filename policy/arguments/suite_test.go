@@ -61,7 +61,7 @@ func TestSuite(t *testing.T) {
 						t.Fatal(err)
 					}
 					err = s.check(value, len(test.Data))
-					var invalid *Invalid
+					var invalid *InvalidError
 					if (err == nil) != test.Valid || err != nil && !errors.As(err, &invalid) {
 						t.Errorf("%s %s, %s, %s: %v, want valid=%v", file, name, group.Description, test.Description, err, test.Valid)
 					}

@@ -10,7 +10,7 @@ import (
 
 // MaxArguments bounds the arguments that a condition looks at, in bytes, and
 // with them the length of a text that it searches.
-const MaxArguments = 1 << 20
+const MaxArguments = 256 << 10
 
 // Input is what one evaluation sees. Functions are called only if the
 // condition gets to what they provide; nil ones and errors make it fail.

@@ -128,8 +128,8 @@ func visit(checked *cel.Ast, f func(ast.Expr)) {
 // What the estimate at load takes for the size of things it cannot know. Larger
 // ones do occur, and are met by the bound at run time.
 const (
-	plausibleEntries = 100
-	plausibleLength  = 1024
+	plausibleEntries = 40
+	plausibleLength  = 256
 )
 
 type plausibleSizes struct{}

@@ -74,10 +74,9 @@ func (f *File) Len() int { return len(*f.current.Load()) }
 func (f *File) Reload() error { return f.look(true) }
 
 // Close stops following the file. Member keeps answering.
-func (f *File) Close() error {
+func (f *File) Close() {
 	f.stop()
 	<-f.done
-	return nil
 }
 
 func (f *File) follow(ctx context.Context) {

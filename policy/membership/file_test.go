@@ -76,7 +76,7 @@ func TestAMemberIsOneOfThatTenantAndIssuerOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = f.Close() }()
+	defer f.Close()
 	for _, tt := range []struct {
 		issuer, subject, tenant string
 		want                    bool
@@ -120,7 +120,7 @@ func follow(t *testing.T, content string) (f *File, path string, gone *[]Identit
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = f.Close() })
+	t.Cleanup(f.Close)
 	return f, path, gone, faults
 }
 
@@ -209,7 +209,7 @@ func TestASettledFileIsLeftAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = f.Close() }()
+	defer f.Close()
 	info, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)

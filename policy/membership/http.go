@@ -120,10 +120,9 @@ func (h *HTTP) Member(ctx context.Context, issuer, subject, tenant string) (Memb
 }
 
 // Close breaks off what is being asked, and lets connections go.
-func (h *HTTP) Close() error {
+func (h *HTTP) Close() {
 	h.close()
 	h.client.CloseIdleConnections()
-	return nil
 }
 
 // ask puts the question and says until when the answer holds, counted from the

@@ -34,7 +34,7 @@ func newHTTP(t testing.TB, config HTTPConfig) *HTTP {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = h.Close() })
+	t.Cleanup(h.Close)
 	return h
 }
 
@@ -202,7 +202,7 @@ func TestCloseBreaksQuestionsOff(t *testing.T) {
 			return nil, r.Context().Err()
 		})})
 		begin := time.Now()
-		time.AfterFunc(time.Millisecond, func() { _ = h.Close() })
+		time.AfterFunc(time.Millisecond, h.Close)
 		if _, err := h.Member(t.Context(), "i", "s", "t"); !errors.Is(err, ErrUnavailable) || time.Since(begin) != time.Millisecond {
 			t.Errorf("got %v after %v", err, time.Since(begin))
 		}

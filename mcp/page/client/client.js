@@ -462,8 +462,8 @@ export function connect(options = {}) {
 	const own = window;
 	const before = own[KEY]?.state();
 	own[KEY]?.client.dispose();
-	if (before) ({ owner, heard, origin } = before);
-	own[KEY] = { client, state: () => ({ host, owner, heard, origin }) };
+	if (before) ({ owner, heard } = before);
+	own[KEY] = { client, state: () => ({ host, owner, heard }) };
 	options.signal?.addEventListener("abort", client.dispose);
 	if (options.signal?.aborted) client.dispose();
 	// Before the page's own listeners, so that answers to us can be taken away.
