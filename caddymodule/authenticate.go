@@ -34,7 +34,7 @@ func (m *Handler) authenticate(w http.ResponseWriter, r *http.Request) *policy.P
 		return nil
 	}
 	if m.anonymous(r) {
-		return &policy.Principal{}
+		return &policy.Principal{Anonymous: true}
 	}
 	claims, err := m.verify(r, found)
 	if err != nil {
@@ -57,6 +57,10 @@ func (m *Handler) authenticate(w http.ResponseWriter, r *http.Request) *policy.P
 	}
 	if missing := m.rules.MissingScopes(principal.Scopes, m.Auth.Scopes); len(missing) > 0 {
 		m.deny(r, "token lacks scope "+missing[0], zap.String("subject", claims.Subject))
+		if principal.Withholds(missing) { // asking for them would be in vain
+			m.forbid(w, r)
+			return nil
+		}
 		m.stepUp(w, r, found, policy.Union(m.Auth.Scopes, principal.Scopes))
 		return nil
 	}

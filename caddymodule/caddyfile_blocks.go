@@ -131,12 +131,15 @@ func (m *Handler) parseTenant(d *caddyfile.Dispenser) error {
 //		roles_claim <path>
 //		implies <scope> <scope>...
 //		annotation <hint> on | off
+//		readonly
+//		validate_arguments [{ ... }]
 //		tool | prompt | resource | template | method <pattern> {
 //			deny
 //			anonymous
 //			tenants <tenant>...
 //			roles   <role>...
 //			annotation <hint> on | off
+//			readonly
 //			when    <CEL expression>
 //			scopes  <scope>...
 //			on_missing_scope hide | challenge
@@ -150,11 +153,13 @@ func (m *Handler) parsePolicy(d *caddyfile.Dispenser) error {
 	}
 	m.Policy = &policy.Config{}
 	known := map[string]subdirective{
-		"default":     oneOf(&m.Policy.Default, policy.Deny, policy.Allow),
-		"results":     oneOf(&m.Policy.Results, policy.Filter, policy.Pass),
-		"roles_claim": scalar(&m.Policy.RolesClaim),
-		"implies":     m.parseImplies,
-		"annotation":  annotation(&m.Policy.Annotations),
+		"default":            oneOf(&m.Policy.Default, policy.Deny, policy.Allow),
+		"results":            oneOf(&m.Policy.Results, policy.Filter, policy.Pass),
+		"roles_claim":        scalar(&m.Policy.RolesClaim),
+		"implies":            m.parseImplies,
+		"annotation":         annotation(&m.Policy.Annotations),
+		"readonly":           readonly(&m.Policy.Annotations),
+		"validate_arguments": m.parseValidateArguments,
 	}
 	for _, kind := range []policy.Kind{policy.Tool, policy.Prompt, policy.Resource, policy.Template, policy.Method} {
 		known[string(kind)] = m.parseRule
@@ -175,7 +180,8 @@ func (m *Handler) parseRule(d *caddyfile.Dispenser) error {
 		"tenants":          words(&rule.Tenants),
 		"roles":            words(&rule.Roles),
 		"annotation":       annotation(&rule.Annotations),
-		"when":             words(&rule.When),
+		"when":             condition(&rule.When),
+		"readonly":         readonly(&rule.Annotations),
 		"scopes":           words(&rule.Scopes),
 		"on_missing_scope": oneOf(&rule.OnMissingScope, policy.Hide, policy.Challenge),
 		"max_bytes":        size(&maxBytes),
@@ -209,6 +215,33 @@ func (m *Handler) parseImplies(d *caddyfile.Dispenser) error {
 		return d.WrapErr(err)
 	}
 	return nil
+}
+
+// condition reads one CEL expression, in quotes or backticks; repeated lines must
+// all hold.
+func condition(into *[]string) subdirective {
+	return func(d *caddyfile.Dispenser) error {
+		var expression string
+		if !d.AllArgs(&expression) {
+			return d.Err("when takes exactly one expression; put it into backticks: when `\"admin\" in principal.roles`")
+		}
+		*into = append(*into, expression)
+		return nil
+	}
+}
+
+// readonly is short for annotation readOnlyHint on.
+func readonly(into *map[string]bool) subdirective {
+	return func(d *caddyfile.Dispenser) error {
+		if d.NextArg() {
+			return d.Errf("readonly stands alone, without %q", d.Val())
+		}
+		if *into == nil {
+			*into = make(map[string]bool)
+		}
+		(*into)["readOnlyHint"] = true
+		return nil
+	}
 }
 
 // annotation reads the name of a hint and what it must be.

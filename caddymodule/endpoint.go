@@ -158,6 +158,9 @@ func (e *exchange) read(w http.ResponseWriter) error {
 // been written.
 func (e *exchange) decide(w http.ResponseWriter) (done bool) {
 	msg := e.message
+	if e.takeRate(w) {
+		return true
+	}
 	if msg.Kind != mcp.Response {
 		if d := e.view.Decide(policy.Method, msg.Method); d.Verdict != policy.Allowed {
 			return e.enforce(w, d)
@@ -180,7 +183,7 @@ func (e *exchange) decide(w http.ResponseWriter) (done bool) {
 		e.refuse(w, err)
 		return true
 	}
-	return false
+	return e.validateArguments(w)
 }
 
 // enforce answers for what the caller may not do, or sends the question for an

@@ -19,7 +19,9 @@ import (
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp"
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/openai"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
+	"github.com/caddy-mcp-app/caddy-mcp-app/policy/arguments"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy/membership"
+	"github.com/caddy-mcp-app/caddy-mcp-app/policy/ratelimit"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy/token"
 )
 
@@ -102,6 +104,9 @@ type Handler struct {
 	// answered as an unknown method.
 	Methods []string `json:"methods,omitempty"`
 
+	// RateLimit bounds how often the endpoint may be used. Default: no limits.
+	RateLimit *ratelimit.Config `json:"rate_limit,omitempty"`
+
 	// SealKeys are keys of 32 bytes in base64, best as placeholders such as
 	// {env.MCP_APP_SEAL_KEY}. Session ids, cursors and task ids are sealed with
 	// the first; the others still open what was sealed before a rotation.
@@ -118,29 +123,31 @@ type Handler struct {
 	// clients resume.
 	StreamCloseDelay caddy.Duration `json:"stream_close_delay,omitempty"`
 
-	config    context.Context // done when the configuration is unloaded
-	logger    *zap.Logger
-	rules     *policy.Policy
-	tenancy   policy.Tenancy
-	members   membership.Source // nil where tokens alone decide
-	overlay   *openai.Overlay
-	opener    *opener          // nil unless links { open } is set
-	pages     links.TenantPath // of links { tenant_path }
-	verifier  *token.Verifier  // nil in mode none
-	release   []func()         // gives back what Provision took from pools
-	proxy     caddyhttp.MiddlewareHandler
-	catalogs  *mcp.CatalogCache
-	routes    []route
-	documents documents
-	origins   originSet
-	limits    effectiveLimits
-	identity  identityHeaders
-	seal      *sealKeys
-	methods   []policy.Pattern
-	hints     *hints
-	schemas   *schemaMemory
-	rootClaim rootClaim
-	warned    *onceSet
+	config          context.Context // done when the configuration is unloaded
+	logger          *zap.Logger
+	rules           *policy.Policy
+	tenancy         policy.Tenancy
+	members         membership.Source // nil where tokens alone decide
+	overlay         *openai.Overlay
+	opener          *opener          // nil unless links { open } is set
+	pages           links.TenantPath // of links { tenant_path }
+	verifier        *token.Verifier  // nil in mode none
+	release         []func()         // gives back what Provision took from pools
+	proxy           caddyhttp.MiddlewareHandler
+	catalogs        *mcp.CatalogCache
+	routes          []route
+	documents       documents
+	origins         originSet
+	limits          effectiveLimits
+	identity        identityHeaders
+	seal            *sealKeys
+	methods         []policy.Pattern
+	hints           *hints
+	schemas         *schemaMemory
+	limiter         *ratelimit.Limiter // nil without limits
+	argumentChecker *arguments.Checker
+	rootClaim       rootClaim
+	warned          *onceSet
 }
 
 // CaddyModule returns the Caddy module information.

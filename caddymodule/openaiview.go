@@ -83,7 +83,7 @@ func (v *view) security(tool string) openai.Security {
 	if v.e.Auth.Mode != modeMixed {
 		return openai.Security{OAuth: true, Scopes: scopes}
 	}
-	anonymous := v.e.rules.View(&policy.Principal{}).With(nil, v.facts).Decide(policy.Tool, tool).Verdict == policy.Allowed
+	anonymous := v.As(&policy.Principal{Anonymous: true}).Decide(policy.Tool, tool).Verdict == policy.Allowed
 	return openai.Security{Anonymous: anonymous, OAuth: true, Scopes: scopes}
 }
 

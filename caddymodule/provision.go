@@ -16,7 +16,9 @@ import (
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp"
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/openai"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
+	"github.com/caddy-mcp-app/caddy-mcp-app/policy/arguments"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy/membership"
+	"github.com/caddy-mcp-app/caddy-mcp-app/policy/ratelimit"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy/token"
 )
 
@@ -43,6 +45,7 @@ func (m *Handler) Provision(ctx caddy.Context) error {
 	m.config = ctx
 	m.hints = &hints{}
 	m.schemas = newSchemaMemory()
+	m.argumentChecker = &arguments.Checker{}
 	m.warned = &onceSet{seen: make(map[string]bool)}
 	m.catalogs = mcp.NewCatalogCache(catalogCapacity, catalogTTL, catalogTimeout)
 	if err := registerMetrics(ctx); err != nil {
@@ -69,6 +72,18 @@ func (m *Handler) Provision(ctx caddy.Context) error {
 			return fmt.Errorf("tenant: members: module %T is no membership source", module)
 		}
 		m.members = source
+	}
+	if m.Policy.ValidateArguments != nil {
+		if err := m.Policy.ValidateArguments.Check(); err != nil {
+			return fmt.Errorf("validate_arguments: %w", err)
+		}
+	}
+	if m.RateLimit != nil {
+		limiter, err := ratelimit.New(*m.RateLimit, m.sharedCounter())
+		if err != nil {
+			return fmt.Errorf("rate_limit: %w", err)
+		}
+		m.limiter = limiter
 	}
 	for _, text := range m.Methods {
 		pattern, err := policy.ParsePattern(text)

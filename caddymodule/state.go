@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
+	"github.com/caddy-mcp-app/caddy-mcp-app/policy/ratelimit"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy/revocation"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy/state"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy/token"
@@ -92,6 +93,7 @@ func parseState(into *json.RawMessage) subdirective {
 // sharedState is what an endpoint shares with others and with other replicas.
 type sharedState struct {
 	store       state.Store
+	shared      bool // with other replicas
 	revocations *revocation.List
 	release     func()
 }
@@ -114,9 +116,9 @@ func openState(ctx caddy.Context, raw json.RawMessage) (*sharedState, error) {
 		return nil, fmt.Errorf("module %T keeps no state", loaded)
 	}
 	store, maxStale := module.SharedState()
-	s := &sharedState{store: store}
+	s := &sharedState{store: store, shared: maxStale > 0}
 	s.revocations, s.release, err = acquireRevocations(store, maxStale)
-	if err == nil && maxStale == 0 {
+	if err == nil && !s.shared {
 		s.revocations.UseStorage(ctx.Storage())
 	}
 	return s, err
@@ -147,6 +149,23 @@ func (s *sharedState) check(ctx context.Context, p *policy.Principal) error {
 // guard calls end, from another goroutine, when check would refuse the caller.
 func (s *sharedState) guard(p *policy.Principal, end func(error)) (release func()) {
 	return s.revocations.Guard(callerOf(p), end)
+}
+
+// counter counts calls together with other replicas. Without any it is nil:
+// what one process counts needs no store.
+func (s *sharedState) counter() ratelimit.Counter {
+	if s == nil || !s.shared {
+		return nil
+	}
+	return storeCounter{s.store}
+}
+
+type storeCounter struct{ store state.Store }
+
+// Count implements ratelimit.Counter.
+func (c storeCounter) Count(ctx context.Context, key string, window time.Duration) (int64, time.Duration, error) {
+	count, err := c.store.Incr(ctx, "limits/"+key, window)
+	return count.Value, count.Remaining, err
 }
 
 // callerOf is what of a principal a revocation can name.

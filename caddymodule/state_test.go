@@ -39,7 +39,7 @@ func newConfiguration(t *testing.T, storage string) configuration {
 	return configuration{ctx, cancel}
 }
 
-func quietLogging(t *testing.T) *caddy.Logging {
+func quietLogging(t testing.TB) *caddy.Logging {
 	t.Helper()
 	var logging caddy.Logging
 	if err := json.Unmarshal([]byte(`{"logs":{"default":{"writer":{"output":"discard"}}}}`), &logging); err != nil {
@@ -254,6 +254,14 @@ func TestStateOnOneRedisIsShared(t *testing.T) {
 	}
 	if _, err := here.revocations.Revoke(t.Context(), revocation.Request{JTI: "t1"}); err != nil {
 		t.Fatal(err)
+	}
+	for i, s := range []*sharedState{here, there} {
+		if n, left, err := s.counter().Count(t.Context(), "key", time.Minute); n != int64(i+1) || left <= 0 || err != nil {
+			t.Errorf("count %d: %d, %s, %v", i+1, n, left, err)
+		}
+	}
+	if c := openTestState(t, newConfiguration(t, t.TempDir()), "").counter(); c != nil {
+		t.Error("a process of its own counts in its store")
 	}
 	statetest.Eventually(t, "the other one knows", func() bool { return there.check(t.Context(), revocable()) != nil })
 	wantKind(t, there.check(t.Context(), revocable()), token.InvalidToken)

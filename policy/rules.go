@@ -89,6 +89,9 @@ type Config struct {
 	// to resources the caller may not read, and to such resources embedded
 	// there: "filter" (the default: they are left out) or "pass".
 	Results string `json:"results,omitempty"`
+	// ValidateArguments checks tool calls against the schema that the server
+	// advertises to the caller, before the server sees them. Default: off.
+	ValidateArguments *arguments.Config `json:"validate_arguments,omitempty"`
 
 	// Mixed says that callers without a token are let in. It follows from the
 	// endpoint's auth mode.
