@@ -29,12 +29,16 @@ type questions struct {
 	template *http.Request
 	server   *caddyhttp.Server
 	affinity affinity
+	assert   func(*http.Request) error // signs each question by itself
 }
 
 // newQuestions copies what later questions need.
 func (e *exchange) newQuestions() *questions {
 	server, _ := e.r.Context().Value(caddyhttp.ServerCtxKey).(*caddyhttp.Server)
-	return &questions{e.next, e.r.Clone(context.WithoutCancel(e.r.Context())), server, e.affinity}
+	resource := e.resourceFor(e.r)
+	return &questions{e.next, e.r.Clone(context.WithoutCancel(e.r.Context())), server, e.affinity, func(r *http.Request) error {
+		return e.assertions.assert(r, e.identity.prefix, e.principal, resource)
+	}}
 }
 
 // exchange implements mcp.Exchange. Each question is a request of its own, with
@@ -50,6 +54,9 @@ func (q *questions) exchange(ctx context.Context, method string, header http.Hea
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	}
 	answer := &answerWriter{header: make(http.Header), limit: catalogBytes, id: id, found: cancel}
+	if err := q.assert(r); err != nil {
+		return nil, err
+	}
 	where := q.affinity
 	r = withAffinity(caddyhttp.PrepareRequest(r, caddy.NewReplacer(), answer, q.server), &where)
 	if err := serveRecovering(q.next, answer, r); err != nil && !answer.complete {

@@ -52,6 +52,10 @@ func (m *Handler) authenticate(w http.ResponseWriter, r *http.Request) *policy.P
 		m.forbid(w, r)
 		return nil
 	}
+	if err := m.state.check(r.Context(), principal); err != nil {
+		m.challenge(w, r, found, err)
+		return nil
+	}
 	if !m.admit(w, r, principal) {
 		return nil
 	}

@@ -43,6 +43,7 @@ func parseDirective(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error)
 //		methods <method or pattern>...
 //		rate_limit <calls> <window> [per <what>...] [tools <pattern>...]
 //		rate_limit_on_fault local | allow | refuse
+//		state memory | redis <url> [{ ... }]
 //		seal_keys <key>...
 //		keep_alive <duration>
 //		stream_close_delay <duration>
@@ -76,6 +77,7 @@ func (m *Handler) UnmarshalCaddyfile(d *caddyfile.Dispenser) error {
 		"hosts":      words(&m.Hosts),
 		"limits":     m.parseLimits,
 		"methods":    words(&m.Methods),
+		"state":      parseState(&m.StateRaw),
 		"seal_keys":  words(&m.SealKeys),
 		"keep_alive": duration(&m.KeepAlive),
 		"stream_close_delay": func(d *caddyfile.Dispenser) error {

@@ -305,6 +305,7 @@ func (l *Links) parsePlugin(d *caddyfile.Dispenser) error {
 //	identity {
 //		headers <prefix>
 //		forward_token
+//		assertion [<audience>]
 //	}
 func (m *Handler) parseIdentity(d *caddyfile.Dispenser) error {
 	if err := opens(d, m.Identity != nil); err != nil {
@@ -314,6 +315,7 @@ func (m *Handler) parseIdentity(d *caddyfile.Dispenser) error {
 	return block(d, map[string]subdirective{
 		"headers":       scalar(&m.Identity.Headers),
 		"forward_token": flag(&m.Identity.ForwardToken),
+		"assertion":     parseAssertion(&m.Identity.Assertion),
 	})
 }
 

@@ -120,6 +120,9 @@ type Identity struct {
 	// to pass tokens on that were made for another (2026-07-28,
 	// basic/authorization): only for a server that is the same resource.
 	ForwardToken bool `json:"forward_token,omitempty"`
+	// Assertion adds a signed statement about the caller, for servers that do
+	// not trust headers. Default: none.
+	Assertion *Assertion `json:"assertion,omitempty"`
 }
 
 // Limits bound what one message may cost. Zero means the default.

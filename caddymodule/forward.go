@@ -15,6 +15,11 @@ func (e *exchange) forward(w http.ResponseWriter, cors http.Header) (err error) 
 	defer e.bind()()
 	e.questions()
 	e.prefetch()
+	if err := e.assertions.assert(e.r, e.identity.prefix, e.principal, e.resourceFor(e.r)); err != nil {
+		e.logger.Error("assertion cannot be signed", zap.Error(err))
+		writeError(w, &mcp.Error{Status: http.StatusServiceUnavailable, Code: mcp.CodeInternalError, Message: "temporarily unavailable", ID: e.requestID()})
+		return nil
+	}
 	rw := newResponseWriter(w, e, cors)
 	defer rw.stop()
 	defer func() {

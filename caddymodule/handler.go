@@ -9,6 +9,7 @@ package caddymodule
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 
 	"github.com/caddyserver/caddy/v2"
@@ -107,6 +108,10 @@ type Handler struct {
 	// RateLimit bounds how often the endpoint may be used. Default: no limits.
 	RateLimit *ratelimit.Config `json:"rate_limit,omitempty"`
 
+	// StateRaw is what replicas share: "memory" (the default: nothing, each
+	// process for itself) or "redis". Revocations and rate limits are kept there.
+	StateRaw json.RawMessage `json:"state,omitempty" caddy:"namespace=mcp_app.state inline_key=name"`
+
 	// SealKeys are keys of 32 bytes in base64, best as placeholders such as
 	// {env.MCP_APP_SEAL_KEY}. Session ids, cursors and task ids are sealed with
 	// the first; the others still open what was sealed before a rotation.
@@ -144,6 +149,8 @@ type Handler struct {
 	methods         []policy.Pattern
 	hints           *hints
 	schemas         *schemaMemory
+	state           *sharedState
+	assertions      *assertions        // nil without
 	limiter         *ratelimit.Limiter // nil without limits
 	argumentChecker *arguments.Checker
 	rootClaim       rootClaim
@@ -168,6 +175,8 @@ func (m *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 		return nil
 	case atMetadata:
 		return m.serveMetadata(w, r)
+	case atAssertionKeys:
+		return m.assertions.serveKeys(w, r)
 	case atIssuerMetadata:
 		return m.redirectToIssuer(w, r)
 	default:

@@ -17,6 +17,7 @@ const (
 	atMetadata
 	atIssuerMetadata
 	atOpener
+	atAssertionKeys
 )
 
 // locate tells what a URL is about. The documents have fixed addresses (RFC

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestEveryDisguiseOfTheEndpointIsTheEndpoint(t *testing.T) {
@@ -89,6 +90,37 @@ func TestDocumentsAreFoundAtTheirExactPathsOnly(t *testing.T) {
 		}
 		if got := m.locate(u); got != want {
 			t.Errorf("%s is %v, want %v", path, got, want)
+		}
+	}
+}
+
+// Every request of the site is located, long before anybody is asked for a
+// token: a path of many layers must not cost more than one of few.
+func TestAPathOfManyLayersCostsNoMoreThanItsLength(t *testing.T) {
+	m := &Handler{Path: "/mcp"}
+	for name, p := range map[string]string{
+		"percent signs":  "/%" + strings.Repeat("25", 100_000),
+		"a hidden name":  "/%" + strings.Repeat("25", 100_000) + "6dcp",
+		"parameters":     strings.Repeat("/;", 100_000),
+		"dot segments":   strings.Repeat("/x/..", 50_000) + "/mcp",
+		"encoded dots":   strings.Repeat("/%252e", 50_000),
+		"backslashes":    "/" + strings.Repeat(`\`, 200_000),
+		"broken escapes": strings.Repeat("/%z", 100_000),
+	} {
+		u, err := url.ParseRequestURI("/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.Path, u.RawPath = p, ""
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			m.locate(u)
+		}()
+		select {
+		case <-done:
+		case <-time.After(5 * time.Second):
+			t.Fatalf("%s: %d bytes take more than 5 seconds", name, len(p))
 		}
 	}
 }

@@ -52,8 +52,7 @@ func load(t testing.TB, lines string) (*Handler, error) {
 	if err := m.UnmarshalCaddyfile(caddyfile.NewTestDispenser(text)); err != nil {
 		t.Fatalf("reading the block: %v", err)
 	}
-	ctx, cancel := caddy.NewContext(caddy.Context{Context: t.Context()})
-	t.Cleanup(cancel)
+	ctx := newConfiguration(t, t.TempDir()).Context
 	t.Cleanup(func() {
 		if err := m.Cleanup(); err != nil {
 			t.Errorf("cleaning up: %v", err)

@@ -73,17 +73,13 @@ func (m *Handler) Provision(ctx caddy.Context) error {
 		}
 		m.members = source
 	}
+	if err := m.provisionShared(ctx); err != nil {
+		return err
+	}
 	if m.Policy.ValidateArguments != nil {
 		if err := m.Policy.ValidateArguments.Check(); err != nil {
 			return fmt.Errorf("validate_arguments: %w", err)
 		}
-	}
-	if m.RateLimit != nil {
-		limiter, err := ratelimit.New(*m.RateLimit, m.sharedCounter())
-		if err != nil {
-			return fmt.Errorf("rate_limit: %w", err)
-		}
-		m.limiter = limiter
 	}
 	for _, text := range m.Methods {
 		pattern, err := policy.ParsePattern(text)
@@ -113,6 +109,29 @@ func (m *Handler) Provision(ctx caddy.Context) error {
 	if len(m.Upstreams) > 0 {
 		if m.proxy, err = m.buildProxy(ctx); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// provisionShared opens what this endpoint shares with others: state, limits,
+// assertion keys.
+func (m *Handler) provisionShared(ctx caddy.Context) (err error) {
+	m.state, err = openState(ctx, m.StateRaw)
+	m.release = append(m.release, m.state.close)
+	if err != nil {
+		return fmt.Errorf("state: %w", err)
+	}
+	if m.Identity != nil {
+		m.assertions, err = openAssertions(ctx, m.Identity.Assertion)
+		m.release = append(m.release, m.assertions.close)
+		if err != nil {
+			return fmt.Errorf("identity: assertion: %w", err)
+		}
+	}
+	if m.RateLimit != nil {
+		if m.limiter, err = ratelimit.New(*m.RateLimit, m.state.counter()); err != nil {
+			return fmt.Errorf("rate_limit: %w", err)
 		}
 	}
 	return nil

@@ -93,6 +93,3 @@ func (e *exchange) takeRate(w http.ResponseWriter) (done bool) {
 
 // codeRateLimit lies outside the ranges of JSON-RPC and MCP.
 const codeRateLimit = 4290
-
-// sharedCounter is where replicas count together, nil for this process alone.
-func (m *Handler) sharedCounter() ratelimit.Counter { return nil }

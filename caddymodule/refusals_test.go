@@ -3,8 +3,6 @@ package caddymodule
 import (
 	"strings"
 	"testing"
-
-	"github.com/caddyserver/caddy/v2"
 )
 
 // Blocks that load, to be spoiled.
@@ -82,7 +80,7 @@ func TestJSONIsHeldToTheSameRules(t *testing.T) {
 		"unknown mode": {Path: "/mcp", Auth: &Auth{Mode: "lax"}},
 		"nothing":      {},
 	} {
-		ctx, cancel := caddy.NewContext(caddy.Context{Context: t.Context()})
+		ctx := newConfiguration(t, t.TempDir()).Context
 		if err := m.Provision(ctx); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
@@ -90,7 +88,6 @@ func TestJSONIsHeldToTheSameRules(t *testing.T) {
 		if err := m.Cleanup(); err != nil {
 			t.Errorf("%s: cleaning up: %v", name, err)
 		}
-		cancel()
 	}
 }
 

@@ -24,7 +24,7 @@ type configuration struct {
 	unload func()
 }
 
-func newConfiguration(t *testing.T, storage string) configuration {
+func newConfiguration(t testing.TB, storage string) configuration {
 	t.Helper()
 	raw, err := json.Marshal(map[string]string{"module": "file_system", "root": storage})
 	if err != nil {

@@ -21,12 +21,18 @@ const membershipInterval = time.Second
 // bind ends an exchange that would outlive what allows it. Streams without an
 // end of their own end with the token and with the configuration whose rules
 // they were opened under; a call that is running may finish after both. Nothing
-// goes on for a caller who is no member any more.
+// goes on for a caller who is revoked or no member any more.
 func (e *exchange) bind() (release func()) {
 	ctx, cancel := context.WithCancelCause(e.r.Context())
 	end := func() { cancel(errStreamEnded) }
 	e.r = e.r.WithContext(ctx)
 	releases := []func(){func() { cancel(nil) }, e.watchMembership(ctx, end)}
+	if e.principal.Subject != "" {
+		releases = append(releases, e.state.guard(e.principal, func(reason error) {
+			e.logger.Info("exchange ended", zap.String("subject", e.principal.Subject), zap.Error(reason))
+			end()
+		}))
+	}
 	if e.streams() {
 		releases = append(releases, e.bindStream(end))
 	}
