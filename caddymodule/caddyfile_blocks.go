@@ -22,6 +22,7 @@ import (
 //			algorithms <alg>...
 //			token_type at+jwt | jwt | any
 //		}
+//		introspect <url> { ... }
 //		audience <value>...
 //		scopes   <scope>...
 //		leeway        <duration>
@@ -34,11 +35,12 @@ func (m *Handler) parseAuth(d *caddyfile.Dispenser) error {
 	}
 	m.Auth = &Auth{}
 	return block(d, map[string]subdirective{
-		"mode":     m.Auth.parseMode,
-		"issuer":   m.Auth.parseIssuer,
-		"audience": words(&m.Auth.Audiences),
-		"scopes":   words(&m.Auth.Scopes),
-		"leeway":   duration(&m.Auth.Leeway),
+		"mode":       m.Auth.parseMode,
+		"issuer":     m.Auth.parseIssuer,
+		"introspect": m.Auth.parseIntrospect,
+		"audience":   words(&m.Auth.Audiences),
+		"scopes":     words(&m.Auth.Scopes),
+		"leeway":     duration(&m.Auth.Leeway),
 		"max_token_age": func(d *caddyfile.Dispenser) error {
 			var age *caddy.Duration
 			err := duration(&age)(d)
@@ -306,6 +308,7 @@ func (l *Links) parsePlugin(d *caddyfile.Dispenser) error {
 //		headers <prefix>
 //		forward_token
 //		assertion [<audience>]
+//		exchange <url> { ... }
 //	}
 func (m *Handler) parseIdentity(d *caddyfile.Dispenser) error {
 	if err := opens(d, m.Identity != nil); err != nil {
@@ -316,6 +319,7 @@ func (m *Handler) parseIdentity(d *caddyfile.Dispenser) error {
 		"headers":       scalar(&m.Identity.Headers),
 		"forward_token": flag(&m.Identity.ForwardToken),
 		"assertion":     parseAssertion(&m.Identity.Assertion),
+		"exchange":      m.Identity.parseExchange,
 	})
 }
 

@@ -16,9 +16,13 @@ type Auth struct {
 	// it only loopback and private addresses are served, as a guard against
 	// mistakes; it is not a security boundary.
 	Public bool `json:"public,omitempty"`
-	// Issuers are the authorization servers whose tokens are accepted. At least
-	// one in mode strict.
+	// Issuers are the authorization servers whose JWTs are accepted. Modes with
+	// tokens need one, or an introspection.
 	Issuers []*Issuer `json:"issuers,omitempty"`
+	// Introspection asks authorization servers about tokens that are not JWTs. If
+	// there are several, a token is shown to them in this order until one knows
+	// it.
+	Introspection []*Introspection `json:"introspection,omitempty"`
 	// Audiences are the values one of which a token's `aud` must contain.
 	// Default: the resource. May hold the placeholder of tenant.require.
 	Audiences []string `json:"audiences,omitempty"`
@@ -120,6 +124,9 @@ type Identity struct {
 	// to pass tokens on that were made for another (2026-07-28,
 	// basic/authorization): only for a server that is the same resource.
 	ForwardToken bool `json:"forward_token,omitempty"`
+	// Exchange gives the server a token of its own in place of the caller's. It
+	// excludes ForwardToken.
+	Exchange *Exchange `json:"exchange,omitempty"`
 	// Assertion adds a signed statement about the caller, for servers that do
 	// not trust headers. Default: none.
 	Assertion *Assertion `json:"assertion,omitempty"`

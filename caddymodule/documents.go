@@ -73,7 +73,7 @@ func (m *Handler) redirectToIssuer(w http.ResponseWriter, r *http.Request) error
 	if done := publicDocument(w, r); done {
 		return nil
 	}
-	candidates, err := token.IssuerMetadataURLs(m.Auth.Issuers[0].Issuer)
+	candidates, err := token.IssuerMetadataURLs(m.Auth.allIssuers()[0])
 	if err != nil {
 		return err
 	}

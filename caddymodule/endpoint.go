@@ -15,6 +15,7 @@ import (
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp"
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/rawjson"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
+	"github.com/caddy-mcp-app/caddy-mcp-app/policy/token"
 )
 
 // exchange is one request to the endpoint on its way through the module.
@@ -61,7 +62,11 @@ func (m *Handler) serveEndpoint(w http.ResponseWriter, r *http.Request, next cad
 	}
 	e.view = newView(e)
 	e.questions = sync.OnceValue(e.newQuestions)
+	bearer, _ := token.Bearer(r.Header)
 	e.prepareHeaders()
+	if e.exchangeToken(w, bearer) {
+		return nil
+	}
 	if err := e.open(w); err != nil {
 		e.refuse(w, err)
 		return nil

@@ -136,7 +136,7 @@ type Handler struct {
 	overlay         *openai.Overlay
 	opener          *opener          // nil unless links { open } is set
 	pages           links.TenantPath // of links { tenant_path }
-	verifier        *token.Verifier  // nil in mode none
+	verifier        *token.Checker   // nil in mode none
 	release         []func()         // gives back what Provision took from pools
 	proxy           caddyhttp.MiddlewareHandler
 	catalogs        *mcp.CatalogCache
@@ -151,6 +151,7 @@ type Handler struct {
 	schemas         *schemaMemory
 	state           *sharedState
 	assertions      *assertions        // nil without
+	exchanger       *token.Exchanger   // nil without
 	limiter         *ratelimit.Limiter // nil without limits
 	argumentChecker *arguments.Checker
 	rootClaim       rootClaim

@@ -1,7 +1,6 @@
 package caddymodule
 
 import (
-	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -51,10 +50,14 @@ func (m *Handler) hintMismatch(bad *token.Error) {
 			line = "token_type jwt"
 		}
 	}
-	m.logger.Warn("a correctly signed token was refused",
+	fix := "if tokens with this value are meant for this endpoint, write in auth: " + line
+	if seen == "" && mismatch.Member == "aud" {
+		fix = "let the authorization server put aud into its tokens or introspection answers"
+	}
+	m.logger.Warn("an otherwise good token was refused",
 		zap.String("issuer", mismatch.Issuer), zap.String("member", mismatch.Member),
 		zap.Strings("seen", mismatch.Seen), zap.Strings("expected", mismatch.Want),
-		zap.String("fix", fmt.Sprintf("if tokens with this value are meant for this endpoint, write in auth: %s", line)))
+		zap.String("fix", fix))
 }
 
 // hintTenant explains a good token that names no tenant or another one.

@@ -24,7 +24,7 @@ type JWTProvider struct {
 	Auth
 
 	logger   *zap.Logger
-	verifier *token.Verifier
+	verifier *token.Checker
 	release  func()
 }
 
@@ -45,7 +45,7 @@ func (p *JWTProvider) Provision(ctx caddy.Context) (err error) {
 	case len(p.Audiences) == 0:
 		return errors.New("mcp_jwt: audiences are required; a token made for another resource must not open this one")
 	}
-	p.verifier, p.release, err = p.buildVerifier(p.logger)
+	p.verifier, p.release, err = p.buildChecker(p.logger)
 	return err
 }
 

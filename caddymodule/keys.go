@@ -25,9 +25,9 @@ func (p pooledKeys) Destruct() error {
 	return nil
 }
 
-// buildVerifier makes a verifier of the configuration. release gives back what
+// buildChecker makes a token check of the configuration. release gives back what
 // it took from the pool; it is to be called exactly once, also after an error.
-func (a *Auth) buildVerifier(logger *zap.Logger) (verifier *token.Verifier, release func(), err error) {
+func (a *Auth) buildChecker(logger *zap.Logger) (checker *token.Checker, release func(), err error) {
 	var taken []func()
 	release = func() {
 		for _, give := range taken {
@@ -52,11 +52,25 @@ func (a *Auth) buildVerifier(logger *zap.Logger) (verifier *token.Verifier, rele
 			config.Issuers[i].Algorithms = append(config.Issuers[i].Algorithms, token.Algorithm(name))
 		}
 	}
-	if verifier, err = token.NewVerifier(config); err != nil {
+	var verifier *token.Verifier
+	if len(config.Issuers) > 0 {
+		if verifier, err = token.NewVerifier(config); err != nil {
+			return nil, release, err
+		}
+	}
+	var introspectors []*token.Introspector
+	for _, introspection := range a.Introspection {
+		introspector, err := introspection.build(a)
+		if err != nil {
+			return nil, release, fmt.Errorf("introspect: %w", err)
+		}
+		introspectors = append(introspectors, introspector)
+	}
+	if checker, err = token.NewChecker(verifier, introspectors...); err != nil {
 		return nil, release, err
 	}
-	taken = append(taken, verifier.Close)
-	return verifier, release, nil
+	taken = append(taken, checker.Close)
+	return checker, release, nil
 }
 
 // acquireKeys takes the holder of an issuer's keys from the pool.

@@ -129,6 +129,12 @@ func (m *Handler) provisionShared(ctx caddy.Context) (err error) {
 			return fmt.Errorf("identity: assertion: %w", err)
 		}
 	}
+	if m.Identity != nil && m.Identity.Exchange != nil {
+		if m.exchanger, err = m.Identity.Exchange.build(); err != nil {
+			return fmt.Errorf("identity: exchange: %w", err)
+		}
+		m.release = append(m.release, m.exchanger.Close)
+	}
 	if m.RateLimit != nil {
 		if m.limiter, err = ratelimit.New(*m.RateLimit, m.state.counter()); err != nil {
 			return fmt.Errorf("rate_limit: %w", err)
@@ -188,10 +194,13 @@ func (m *Handler) check() error {
 	}
 	problem(!strings.HasPrefix(m.Path, "/"), "path: must begin with a slash, such as /mcp")
 	problem(!slices.Contains([]string{modeStrict, modeMixed, modeNone}, m.Auth.Mode), "auth: mode must be strict, mixed or none")
-	problem(m.authenticates() && len(m.Auth.Issuers) == 0,
+	problem(m.authenticates() && len(m.Auth.Issuers)+len(m.Auth.Introspection) == 0,
 		"auth: an endpoint with tokens needs an issuer; write auth { issuer https://… }, or auth { mode none } for a server that only this machine may use")
 	problem(m.authenticates() && m.Resource == "",
 		"resource: an endpoint with tokens needs its public URL; write resource https://your.host"+m.Path)
+	problem(!m.authenticates() && len(m.Auth.Issuers)+len(m.Auth.Introspection) > 0, "auth: mode none judges no tokens; remove the mode line or the issuers")
+	problem(!m.authenticates() && m.Identity != nil && m.Identity.Exchange != nil, "identity: without tokens there is nothing to exchange; remove exchange or auth { mode none }")
+	problem(m.forwardsToken() && m.Identity.Exchange != nil, "identity: the server gets either the caller's token or one of its own; remove forward_token or exchange")
 	problem(!m.authenticates() && m.Tenant != nil, "tenant: without tokens nobody's tenant is known; remove auth { mode none } or the tenant block")
 	problem(m.Tenant != nil && clientChosen(m.Tenant.Require), "tenant: require must not be something every client can write, such as a cookie or the query; use the host name, or a header set by a trusted proxy")
 	problem(m.Tenant != nil && m.Tenant.Claim == "", "tenant: name the claim that holds the tenant; write tenant { claim org_id }")
@@ -232,7 +241,7 @@ func (m *Handler) Validate() error {
 }
 
 func (m *Handler) provisionAuth() error {
-	verifier, release, err := m.Auth.buildVerifier(m.logger)
+	verifier, release, err := m.Auth.buildChecker(m.logger)
 	m.release = append(m.release, release)
 	if err != nil {
 		return err

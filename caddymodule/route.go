@@ -72,11 +72,23 @@ func (m *Handler) buildRoute(tenant string) (route, error) {
 		return route{}, fmt.Errorf("resource: %w", err)
 	}
 	document := token.ResourceMetadata{Resource: r.resource, ScopesSupported: m.allScopes()}
-	for _, issuer := range m.Auth.Issuers {
-		document.AuthorizationServers = append(document.AuthorizationServers, issuer.Issuer)
-	}
+	document.AuthorizationServers = m.Auth.allIssuers()
 	r.document, err = document.JSON()
 	return r, err
+}
+
+// allIssuers lists the issuers of keys and of introspections, without repeats.
+func (a *Auth) allIssuers() []string {
+	var issuers []string
+	for _, issuer := range a.Issuers {
+		issuers = append(issuers, issuer.Issuer)
+	}
+	for _, introspection := range a.Introspection {
+		if introspection.Issuer != "" && !slices.Contains(issuers, introspection.Issuer) {
+			issuers = append(issuers, introspection.Issuer)
+		}
+	}
+	return issuers
 }
 
 // perTenantResource reports whether the resource or an audience names the tenant.
