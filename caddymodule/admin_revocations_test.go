@@ -2,8 +2,14 @@ package caddymodule
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -11,8 +17,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy/state/statetest"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy/token"
@@ -178,5 +186,108 @@ func TestAdminOverItsSocket(t *testing.T) {
 	}
 	if err := s.check(t.Context(), revocable()); err != nil {
 		t.Errorf("lifted: %v", err)
+	}
+}
+
+// tokenIssuer publishes one key and signs tokens with it.
+type tokenIssuer struct {
+	*httptest.Server
+	key *ecdsa.PrivateKey
+}
+
+func newTokenIssuer(t *testing.T) *tokenIssuer {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	point, err := key.PublicKey.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	encode := base64.RawURLEncoding.EncodeToString
+	i := &tokenIssuer{key: key}
+	i.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprintf(w, `{"keys":[{"kty":"EC","crv":"P-256","kid":"k","alg":"ES256","x":%q,"y":%q}]}`, encode(point[1:33]), encode(point[33:]))
+	}))
+	t.Cleanup(i.Close)
+	return i
+}
+
+// token is one for alice of the tenant acme.
+func (i *tokenIssuer) token(t *testing.T, id string) string {
+	t.Helper()
+	encode := base64.RawURLEncoding.EncodeToString
+	now := time.Now().Unix()
+	signed := encode([]byte(`{"typ":"at+jwt","alg":"ES256","kid":"k"}`)) + "." + encode(fmt.Appendf(nil,
+		`{"iss":%q,"sub":"alice","aud":"https://acme.example.com/mcp","org":"acme","jti":%q,"iat":%d,"exp":%d,"scope":"x"}`, i.URL, id, now, now+600))
+	digest := sha256.Sum256([]byte(signed))
+	r, s, err := ecdsa.Sign(rand.Reader, i.key, digest[:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signed + "." + encode(append(r.FillBytes(make([]byte, 32)), s.FillBytes(make([]byte, 32))...))
+}
+
+// endpoint is a handler that takes this issuer's tokens.
+func (i *tokenIssuer) endpoint(t *testing.T) *Handler {
+	t.Helper()
+	return mustLoad(t, "resource https://acme.example.com/mcp\nauth {\nissuer "+i.URL+" {\njwks_url "+i.URL+"\n}\n}\ntenant {\nclaim org\n}\npolicy {\ntool *\n}\nidentity {\nassertion files\n}")
+}
+
+func listTools(t *testing.T, bearer string) *http.Request {
+	t.Helper()
+	return post(t, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`, map[string]string{
+		"Authorization": "Bearer " + bearer, "Accept": "application/json, text/event-stream",
+		"Mcp-Protocol-Version": "2025-06-18", "X-Mcp-App-Assertion": "forged",
+	})
+}
+
+var noTools = answering(http.StatusOK, http.Header{"Content-Type": {"application/json"}}, `{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}`)
+
+// A revocation holds for the next message and ends what is open; other tokens
+// of the same caller go on.
+func TestRevokedTokenOpensNothingAndEndsStreams(t *testing.T) {
+	issuer := newTokenIssuer(t)
+	m := issuer.endpoint(t)
+	// What is revoked stays in the storage, which the tests of the package share.
+	id := rand.Text()
+	revoked := issuer.token(t, id)
+	if w := serve(t, m, listTools(t, revoked), noTools); w.Code != http.StatusOK {
+		t.Fatalf("before: %d %s", w.Code, w.Body)
+	}
+	begun, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://acme.example.com/mcp", nil)
+		r.RemoteAddr = "127.0.0.1:4711"
+		r.Header.Set("Authorization", "Bearer "+revoked)
+		r.Header.Set("Accept", "text/event-stream")
+		w := httptest.NewRecorder()
+		stream := func(w http.ResponseWriter, r *http.Request) error {
+			w.Header().Set("Content-Type", "text/event-stream")
+			w.WriteHeader(http.StatusOK)
+			close(begun)
+			<-r.Context().Done()
+			return r.Context().Err()
+		}
+		if err := m.ServeHTTP(w, prepared(r, w), caddyhttp.HandlerFunc(stream)); err != nil {
+			t.Error(err)
+		}
+	}()
+	<-begun
+	asked := time.Now()
+	if w, body := adminCall(t, "POST", "/mcp_app/revocations", "application/json", `{"jti":"`+id+`"}`); w.Code != http.StatusCreated {
+		t.Fatalf("revoking: %d %s", w.Code, body)
+	}
+	<-ended
+	if took := time.Since(asked); took > time.Second {
+		t.Errorf("the stream went on for %s", took)
+	}
+	if w := serve(t, m, listTools(t, revoked), noTools); w.Code != http.StatusUnauthorized || w.Header().Get("WWW-Authenticate") == "" {
+		t.Errorf("after: %d %v", w.Code, w.Header())
+	}
+	if w := serve(t, m, listTools(t, issuer.token(t, rand.Text())), noTools); w.Code != http.StatusOK {
+		t.Errorf("another token: %d %s", w.Code, w.Body)
 	}
 }

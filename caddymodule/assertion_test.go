@@ -1,6 +1,7 @@
 package caddymodule
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy/token"
@@ -163,5 +165,45 @@ func TestAssertionKeysCannotBeStored(t *testing.T) {
 	}
 	if w := serveAssertionKeys(t, a, "GET"); w.Code != 503 || w.Header().Get("Retry-After") == "" {
 		t.Errorf("keys: %d %v", w.Code, w.Header())
+	}
+}
+
+// The server gets an assertion of its own for every request, never the client's,
+// and verifies it with the keys of the site.
+func TestServerGetsAnAssertion(t *testing.T) {
+	issuer := newTokenIssuer(t)
+	m := issuer.endpoint(t)
+	var got []string
+	for range 2 {
+		serve(t, m, listTools(t, issuer.token(t, rand.Text())), func(w http.ResponseWriter, r *http.Request) error {
+			got = append(got, r.Header["X-Mcp-App-Assertion"]...)
+			return noTools(w, r)
+		})
+	}
+	if len(got) != 2 || got[0] == got[1] {
+		t.Fatalf("assertions %q", got)
+	}
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = m.ServeHTTP(w, prepared(r, w), caddyhttp.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) error {
+			w.WriteHeader(http.StatusTeapot)
+			return nil
+		}))
+	}))
+	t.Cleanup(site.Close)
+	holder, err := token.NewKeyHolder(token.KeyConfig{JWKSURL: site.URL + assertionKeysPath})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(holder.Close)
+	verifier, err := token.NewVerifier(token.Config{Audiences: []string{"files"}, Issuers: []token.IssuerConfig{{
+		Issuer: assertionResource, Keys: holder, TokenType: token.TypeJWT,
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(verifier.Close)
+	claims, err := verifier.Verify(t.Context(), got[0])
+	if err != nil || claims.Subject != "alice" || claims.Raw["tenant"] != "acme" {
+		t.Errorf("%v, %v", claims, err)
 	}
 }

@@ -31,6 +31,7 @@ type exchange struct {
 	sealer    *mcp.Sealer
 	affinity  affinity
 	session   session // empty outside one
+	sealed    string  // the client's id of it
 }
 
 // serveEndpoint walks the steps of a request in their order: boundary,

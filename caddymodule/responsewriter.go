@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -76,10 +77,10 @@ func (w *responseWriter) writeHeaderLocked(status int) {
 	switch {
 	case status == http.StatusSwitchingProtocols:
 		w.fail("transport", "the server switches protocols")
-	case status == http.StatusNoContent, status == http.StatusResetContent, status == http.StatusNotModified:
+	case status == http.StatusNoContent, status == http.StatusNotModified:
 		w.mode = pass
 		w.ResponseWriter.WriteHeader(status)
-	case h.Get("Content-Encoding") != "" && !strings.EqualFold(h.Get("Content-Encoding"), "identity"):
+	case isCompressed(h):
 		w.fail("encoding", "the server compresses although that was not asked for")
 	case mcp.IsEventStream(h.Get("Content-Type")):
 		w.mode = stream
@@ -91,6 +92,16 @@ func (w *responseWriter) writeHeaderLocked(status int) {
 	default:
 		w.mode = buffer
 	}
+}
+
+// isCompressed looks at every coding of every line: clients join them.
+func isCompressed(h http.Header) bool {
+	for coding := range strings.SplitSeq(strings.Join(h.Values("Content-Encoding"), ","), ",") {
+		if coding = strings.TrimSpace(coding); coding != "" && !strings.EqualFold(coding, "identity") {
+			return true
+		}
+	}
+	return false
 }
 
 // ownHeaders replaces what only we may say: who may read the answer, how long
@@ -231,7 +242,10 @@ func (w *responseWriter) event(e mcp.Event) error {
 		// path that is not ours to filter.
 		return errors.New("the server speaks the HTTP+SSE transport of 2024-11-05, which is not supported")
 	}
-	out := e.Raw
+	if e.Stray() {
+		return fmt.Errorf("%w: JSON outside of events", mcp.ErrUnfilterable)
+	}
+	out := e.Wire()
 	if e.CouldBeMessage() {
 		message, err := w.rewrite(e.Data)
 		switch {

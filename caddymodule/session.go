@@ -75,6 +75,7 @@ func (e *exchange) openSession() error {
 	}
 	h.Set(mcp.HeaderSession, e.session.ID)
 	e.affinity.pinned = e.session.Upstream
+	e.sealed = sealed
 	return nil
 }
 
@@ -86,6 +87,13 @@ func (e *exchange) sealSession(h http.Header) {
 	}
 	if e.era() == mcp.Modern {
 		h.Del(mcp.HeaderSession)
+		return
+	}
+	// Many servers name the session in every answer. The client keeps the id it
+	// has: go-sdk gives up on another one, the TypeScript SDKs take it, and it
+	// would not hold what initialize told.
+	if id == e.session.ID {
+		h.Set(mcp.HeaderSession, e.sealed)
 		return
 	}
 	s := session{ID: id, Upstream: e.affinity.chosen}

@@ -3,6 +3,7 @@ package mcp
 import (
 	"bytes"
 	"errors"
+	"unicode"
 )
 
 // ErrEventTooLarge is returned by a [Splitter] when one event exceeds its limit.
@@ -19,6 +20,9 @@ type Event struct {
 	// rest holds the lines other than data, each ended with a newline.
 	rest []byte
 	kind string // the event type, "" by default
+	// strange says that not every reader finds the same lines in Raw.
+	strange bool
+	stray   bool // JSON outside of data
 }
 
 // Type is the event type, empty for the default one.
@@ -41,6 +45,29 @@ func (e Event) WithData(data []byte) []byte {
 	return append(out, "\n\n"...)
 }
 
+// isBlank is what some reader cuts off a line.
+func isBlank(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' }
+
+// Stray reports whether JSON stands where only lines of an event may stand:
+// clients that ignore what an answer is labelled would read it.
+func (e Event) Stray() bool { return e.stray }
+
+// Wire returns the block for a client: Raw, or, where readers do not agree on
+// its lines (a bare CR ends a line to some only, some cut blanks off the names of
+// fields), the lines that all of them find.
+func (e Event) Wire() []byte {
+	if !e.strange {
+		return e.Raw
+	}
+	out := bytes.Clone(e.rest)
+	if e.Data != nil {
+		for line := range bytes.SplitSeq(e.Data, []byte("\n")) {
+			out = append(append(append(out, "data: "...), line...), '\n')
+		}
+	}
+	return append(out, '\n')
+}
+
 // WithoutData returns the lines of the block other than data, so that a dropped
 // message still moves the id from which a client resumes; nil if there are none.
 func (e Event) WithoutData() []byte {
@@ -54,8 +81,11 @@ func (e Event) WithoutData() []byte {
 // message. Events without data (the priming events of resumable streams) are
 // none; neither is text under an event type of its own.
 func (e Event) CouldBeMessage() bool {
-	if data := bytes.TrimLeft(e.Data, " \t\r\n"); len(data) > 0 && (data[0] == '{' || data[0] == '[') {
-		return true
+	// Naive readers take every line for itself.
+	for line := range bytes.SplitSeq(e.Data, []byte("\n")) {
+		if line = bytes.TrimLeftFunc(line, isBlank); len(line) > 0 && (line[0] == '{' || line[0] == '[') {
+			return true
+		}
 	}
 	return len(e.Data) > 0 && (e.kind == "" || e.kind == "message")
 }
@@ -76,6 +106,8 @@ type Splitter struct {
 	fields  bool // the block holds a field, not only comments
 	skipLF  bool // the last byte was a CR that ended a line
 	started bool
+	strange bool
+	stray   bool
 }
 
 var byteOrderMark = []byte("\ufeff")
@@ -115,6 +147,7 @@ func (s *Splitter) Write(p []byte, emit func(Event) error) error {
 		}
 		line := s.block[s.line:]
 		s.skipLF = p[end] == '\r'
+		s.strange = s.strange || s.skipLF
 		s.block = append(s.block, p[end])
 		s.line = len(s.block)
 		p = p[end+1:]
@@ -165,6 +198,14 @@ func (s *Splitter) addLine(line []byte) {
 	if string(name) == "event" {
 		s.kind = string(bytes.TrimPrefix(value, []byte(" ")))
 	}
+	switch string(name) {
+	case "", "data", "event", "id", "retry":
+	default:
+		// No client needs it, but some might take it for one of the above.
+		text := bytes.TrimLeftFunc(line, isBlank)
+		s.strange, s.stray = true, s.stray || len(text) > 0 && (text[0] == '{' || text[0] == '[')
+		return
+	}
 	if string(name) != "data" {
 		s.rest = append(append(s.rest, line...), '\n')
 		return
@@ -177,7 +218,7 @@ func (s *Splitter) addLine(line []byte) {
 }
 
 func (s *Splitter) emit(emit func(Event) error) error {
-	e := Event{Raw: s.block, rest: s.rest, kind: s.kind}
+	e := Event{Raw: s.block, rest: s.rest, kind: s.kind, strange: s.strange, stray: s.stray}
 	if s.hasData {
 		e.Data = s.data
 		if e.Data == nil {
@@ -185,6 +226,6 @@ func (s *Splitter) emit(emit func(Event) error) error {
 		}
 	}
 	s.block, s.rest, s.data = s.block[:0], s.rest[:0], s.data[:0]
-	s.line, s.hasData, s.fields, s.kind = 0, false, false, ""
+	s.line, s.hasData, s.fields, s.kind, s.strange, s.stray = 0, false, false, "", false, false
 	return emit(e)
 }

@@ -108,7 +108,7 @@ func FuzzSplitter(f *testing.F) {
 		if !slices.EqualFunc(whole, pieces, func(a, b Event) bool {
 			return bytes.Equal(a.Raw, b.Raw) && bytes.Equal(a.Data, b.Data) && (a.Data == nil) == (b.Data == nil)
 		}) {
-			t.Fatalf("whole %q, in pieces of %d %q", whole, size, pieces)
+			t.Fatalf("whole %+v, in pieces of %d %+v", whole, size, pieces)
 		}
 		var raw []byte
 		for _, e := range whole {
@@ -118,7 +118,7 @@ func FuzzSplitter(f *testing.F) {
 			}
 			again, err := split(t, string(e.WithData([]byte(`{"x":1}`))), 1000, 0)
 			if err != nil || len(again) != 1 || string(again[0].Data) != `{"x":1}` {
-				t.Fatalf("%q re-emitted reads as %q, %v", e.Raw, again, err)
+				t.Fatalf("%q re-emitted reads as %+v, %v", e.Raw, again, err)
 			}
 		}
 		if string(raw) != src {

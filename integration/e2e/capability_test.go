@@ -74,6 +74,10 @@ func TestSettingsAreAdvertisedByTheCallersOwnCatalog(t *testing.T) {
 			if extensions, _ := advertised(a); extensions != tt.want {
 				t.Errorf("%s, %s: settings advertised: %v, want %v: %s", era, tt.who.subject, extensions, tt.want, a)
 			}
+			eventually(t, "the private sessions are closed", func() bool {
+				opened, closed := server.private()
+				return len(opened) == len(closed)
+			})
 			for _, seen := range server.seen() {
 				if got := seen.header.Get("X-Mcp-App-Subject"); got != tt.who.subject {
 					t.Errorf("%s: the server was asked %s as %q, want %q", era, seen, got, tt.who.subject)

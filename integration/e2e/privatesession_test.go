@@ -13,18 +13,16 @@ import (
 func TestThePrivateSessionIsClosedAgain(t *testing.T) {
 	server := pickyServer()
 	g := startBefore(t, server, withSettings)
-	g.caller(t, legacy, viewer("acme"))
-	var opened, closed []string
-	for _, seen := range server.seen() {
-		if seen.rpc == "initialize" {
-			opened = append(opened, seen.session)
-		}
-		if seen.method == http.MethodDelete {
-			closed = append(closed, seen.session)
-		}
+	c := g.caller(t, legacy, viewer("acme"))
+	eventually(t, "the private session is closed", func() bool {
+		_, closed := server.private()
+		return len(closed) == 1
+	})
+	if opened, closed := server.private(); !slices.Equal(opened, closed) {
+		t.Errorf("private sessions opened %q, closed %q", opened, closed)
 	}
-	if len(opened) != 2 || len(closed) != 1 || !slices.Contains(opened, closed[0]) {
-		t.Errorf("sessions opened %q, closed %q; want the client's own open and the private one closed", opened, closed)
+	if a := c.call(t, "tools/list", "", nil); !a.message.Get("result").Exists() {
+		t.Errorf("the client's own session: %s", a)
 	}
 }
 
@@ -60,20 +58,13 @@ func TestThePrivateSessionIsClosedWhenTheClientLeaves(t *testing.T) {
 		_ = response.Body.Close()
 	}
 	happens(t, "the private session is begun", stuck)
-	sessions := func(wanted func(seenRequest) bool) (ids []string) {
-		for _, seen := range inner.seen() {
-			if wanted(seen) {
-				ids = append(ids, seen.session)
-			}
-		}
-		return ids
-	}
-	private := sessions(func(s seenRequest) bool { return strings.Contains(s.body, "mcp-app-") && s.rpc == "initialize" })
-	if len(private) != 1 {
-		t.Fatalf("private sessions %q, want one", private)
+	opened, _ := inner.private()
+	if len(opened) != 1 {
+		t.Fatalf("private sessions %q, want one", opened)
 	}
 	eventually(t, "the private session is closed", func() bool {
-		return slices.Contains(sessions(func(s seenRequest) bool { return s.method == http.MethodDelete }), private[0])
+		_, closed := inner.private()
+		return slices.Equal(opened, closed)
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"strings"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -61,6 +62,20 @@ func (rec *recorder) seen() []seenRequest {
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
 	return append([]seenRequest(nil), rec.requests...)
+}
+
+// private lists the sessions that the gateway has opened for itself, and those
+// it has closed.
+func (rec *recorder) private() (opened, closed []string) {
+	for _, seen := range rec.seen() {
+		switch {
+		case seen.rpc == "initialize" && strings.Contains(seen.body, `"mcp-app-`):
+			opened = append(opened, seen.session)
+		case seen.method == http.MethodDelete:
+			closed = append(closed, seen.session)
+		}
+	}
+	return opened, closed
 }
 
 func (rec *recorder) forget() {

@@ -46,7 +46,7 @@ func TestACallerOfAnotherTenantIsRefusedWithoutAHint(t *testing.T) {
 }
 
 func TestACallerOfSeveralTenantsActsAsTheOneOfTheRoute(t *testing.T) {
-	g := start(t, exampleConfig(t))
+	g := start(t, stackFor(quiet(t)))
 	for _, host := range []string{"acme", "globex"} {
 		g.Workspace.ForgetCalls()
 		a := g.at(t, host, []string{"acme", "globex"}, http.MethodPost, initializeBody)

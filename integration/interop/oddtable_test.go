@@ -101,6 +101,7 @@ var oddities = map[string]answer{
 	"no end":                  eventsOf("data: " + list),
 	"one line end":            eventsOf("data: " + list + "\n"),
 	"another event type":      eventsOf("event: tools\ndata: " + list + "\n\n"),
+	"another type, by line":   eventsOf("event: other\ndata: )]}'\ndata: " + list + "\n\n"),
 	"type behind":             eventsOf("data: " + list + "\nevent: tools\n\n"),
 	"in pieces":               eventsOf(strings.Split("id: 7\ndata: "+list+"\n\n", "")...),
 	"CR in a data line":       eventsOf("data: \r" + list + "\n\n"),

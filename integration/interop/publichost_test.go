@@ -37,9 +37,9 @@ func TestPublicHost(t *testing.T) {
 				more:     "hosts " + publicHost + "\n\t\torigins " + page,
 			})
 			t.Run("the server refuses it", func(t *testing.T) {
-				resp := initialize(t, http.DefaultTransport, "http://"+g.upstream+"/mcp", func(r *http.Request) { r.Host = publicHost })
-				if resp.StatusCode != http.StatusForbidden {
-					t.Errorf("asked for %s without the gateway, the server says %d, want 403", publicHost, resp.StatusCode)
+				status, _ := initialize(t, http.DefaultTransport, "http://"+g.upstream+"/mcp", func(r *http.Request) { r.Host = publicHost })
+				if status != http.StatusForbidden {
+					t.Errorf("asked for %s without the gateway, the server says %d, want 403", publicHost, status)
 				}
 			})
 			for revision, p := range map[string]plan{legacy: server.legacy, modern: notes} {
@@ -49,9 +49,9 @@ func TestPublicHost(t *testing.T) {
 				})
 			}
 			t.Run("an allowed page", func(t *testing.T) {
-				resp := initialize(t, g.wire(t), g.url, func(r *http.Request) { r.Header.Set("Origin", page) })
-				if resp.StatusCode != http.StatusOK || resp.Header.Get("Access-Control-Allow-Origin") != page {
-					t.Errorf("got %s with Access-Control-Allow-Origin %q, want 200 with %q", resp.Status, resp.Header.Values("Access-Control-Allow-Origin"), page)
+				status, header := initialize(t, g.wire(t), g.url, func(r *http.Request) { r.Header.Set("Origin", page) })
+				if status != http.StatusOK || header.Get("Access-Control-Allow-Origin") != page {
+					t.Errorf("got %d with Access-Control-Allow-Origin %q, want 200 with %q", status, header.Values("Access-Control-Allow-Origin"), page)
 				}
 			})
 			for what, forge := range map[string]func(r *http.Request){
@@ -60,8 +60,8 @@ func TestPublicHost(t *testing.T) {
 				"another name": func(r *http.Request) { r.Host = "localhost" },
 			} {
 				t.Run(what, func(t *testing.T) {
-					if resp := initialize(t, g.wire(t), g.url, forge); resp.StatusCode/100 != 4 {
-						t.Errorf("got %s, want a refusal", resp.Status)
+					if status, _ := initialize(t, g.wire(t), g.url, forge); status/100 != 4 {
+						t.Errorf("got %d, want a refusal", status)
 					}
 				})
 			}
@@ -71,7 +71,7 @@ func TestPublicHost(t *testing.T) {
 
 // initialize begins a legacy session with a request of the test's making and
 // returns the answer without its body.
-func initialize(t *testing.T, transport http.RoundTripper, url string, forge func(*http.Request)) *http.Response {
+func initialize(t *testing.T, transport http.RoundTripper, url string, forge func(*http.Request)) (status int, header http.Header) {
 	t.Helper()
 	const body = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"interop","version":"1"}}}`
 	r := must(http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body)))(t)
@@ -80,5 +80,5 @@ func initialize(t *testing.T, transport http.RoundTripper, url string, forge fun
 	forge(r)
 	resp := must(transport.RoundTrip(r))(t)
 	_ = resp.Body.Close()
-	return resp
+	return resp.StatusCode, resp.Header
 }

@@ -61,7 +61,7 @@ func Address(tb testing.TB) string {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer listener.Close()
+	defer func() { _ = listener.Close() }()
 	return listener.Addr().String()
 }
 

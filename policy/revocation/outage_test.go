@@ -169,7 +169,10 @@ func TestUnreadableEntriesAreToldAndLeftAlone(t *testing.T) {
 		wantCheck(t, l, alice(), nil)
 		wantEntries(t, l, 1)
 		synctest.Wait()
-		told.wantProblems(t, 4, 8, group+"/")
+		time.Sleep(time.Second)
+		revoke(t, l, Request{Tenant: "initech"})
+		time.Sleep(time.Second)
+		told.wantProblems(t, 4, 4, group+"/")
 	})
 }
 

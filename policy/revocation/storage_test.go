@@ -103,6 +103,8 @@ func TestStorageCanBeReplaced(t *testing.T) {
 		one, other := new(files), new(files)
 		l := process(t, one, Config{})
 		revoke(t, l, Request{Tenant: "acme"})
+		// The list may have read its storage only after that, and found it empty.
+		synctest.Wait()
 		writes := one.written()
 		l.UseStorage(one)
 		time.Sleep(time.Second)

@@ -14,9 +14,10 @@ const group = "revocations"
 
 // loop is what the list's goroutine knows.
 type loop struct {
-	attached *attached // the storage that has been read
-	again    time.Time // when to try a storage again that failed
-	dirty    bool      // the store may differ from the list
+	attached   *attached       // the storage that has been read
+	again      time.Time       // when to try a storage again that failed
+	dirty      bool            // the store may differ from the list
+	unreadable map[string]bool // keys in the store that have been told about
 }
 
 // start begins comparing the list with the store, in the list's only goroutine.
@@ -71,16 +72,7 @@ func (l *List) compare() error {
 	if err != nil {
 		return err
 	}
-	shared := make(map[string]Entry, len(raw))
-	for _, r := range raw {
-		e, err := decodeEntry(r.Value)
-		if err != nil {
-			l.problem(fmt.Errorf("%s: %w", r.Key, err))
-			continue
-		}
-		shared[e.ID] = e
-	}
-	missing := l.merge(shared)
+	missing := l.merge(l.decode(raw))
 	for _, e := range missing {
 		if err := l.put(l.context, e); err != nil {
 			return err
@@ -89,6 +81,26 @@ func (l *List) compare() error {
 	l.loop.dirty = false
 
 	return nil
+}
+
+// decode reads the store's entries by id. One that cannot be read is told once.
+func (l *List) decode(raw []state.Entry) map[string]Entry {
+	shared := make(map[string]Entry, len(raw))
+	unreadable := make(map[string]bool)
+	for _, r := range raw {
+		e, err := decodeEntry(r.Value)
+		if err == nil {
+			shared[e.ID] = e
+			continue
+		}
+		unreadable[r.Key] = true
+		if !l.loop.unreadable[r.Key] {
+			l.problem(fmt.Errorf("%s: %w", r.Key, err))
+		}
+	}
+	l.loop.unreadable = unreadable
+
+	return shared
 }
 
 // merge takes over entries that supersede those known, and returns the known
