@@ -117,6 +117,8 @@ func FuzzSplitter(f *testing.F) {
 				continue
 			}
 			again, err := split(t, string(e.WithData([]byte(`{"x":1}`))), 1000, 0)
+			// Comments that move to the front are lines of their own then.
+			again = slices.DeleteFunc(again, func(e Event) bool { return e.Data == nil })
 			if err != nil || len(again) != 1 || string(again[0].Data) != `{"x":1}` {
 				t.Fatalf("%q re-emitted reads as %+v, %v", e.Raw, again, err)
 			}
