@@ -31,6 +31,8 @@ func (m *Handler) locate(u *url.URL) place {
 		return atMetadata
 	case slices.Contains(m.documents.issuer, u.EscapedPath()) && !m.sharesRoot(u):
 		return atIssuerMetadata
+	case m.assertions != nil && u.Path == assertionKeysPath:
+		return atAssertionKeys
 	case m.opener.serves(u):
 		return atOpener
 	default:
@@ -45,24 +47,37 @@ func samePath(u *url.URL, want string) bool {
 	if u.Path == want {
 		return true
 	}
-	want = canonicalPath(want)
-	return canonicalPath(u.EscapedPath()) == want || canonicalPath(u.Path) == want || canonicalPath(withoutParameters(u.Path)) == want
+	want, _ = settle(want)
+	for _, form := range []string{u.EscapedPath(), u.Path, withoutParameters(u.Path)} {
+		// What is still in disguise after so many layers is no honest path, and
+		// is judged like the endpoint rather than let through.
+		if canonical, settled := settle(form); canonical == want || !settled {
+			return true
+		}
+	}
+	return false
 }
 
-// canonicalPath undoes every disguise: percent-encoding until nothing changes,
-// path parameters, backslashes, dot segments, repeated and final slashes, case.
+// maxLayers bounds how often a path is decoded. Honest paths need one round;
+// without a bound a long path of escaped percent signs would cost its length
+// squared.
+const maxLayers = 8
+
+// settle undoes every disguise: percent-encoding until nothing changes, path
+// parameters, backslashes, dot segments, repeated and final slashes, case.
 // Parameters go before each decoding, since what a server decodes first may
-// hide in one (/mcp;x=%2Fy).
-func canonicalPath(p string) string {
-	for {
+// hide in one (/mcp;x=%2Fy). It reports false for a path that has more layers
+// than it looks into.
+func settle(p string) (canonical string, settled bool) {
+	for range maxLayers {
 		p = withoutParameters(strings.ReplaceAll(p, `\`, "/"))
 		decoded := unescape(p)
-		if decoded == p { // each round shortens the path, so that this ends
-			break
+		if decoded == p {
+			return strings.ToLower(path.Clean("/" + p)), true
 		}
 		p = decoded
 	}
-	return strings.ToLower(path.Clean("/" + p))
+	return "", false
 }
 
 // unescape decodes what is a valid escape and leaves the rest, as lenient servers

@@ -49,7 +49,7 @@ func newOpener(c openerConfig) (*opener, error) {
 		return nil, errors.New("open: a link names the plugin; write links { plugin <id> }")
 	case !openPath.MatchString(c.path):
 		return nil, fmt.Errorf("open: %q must be a plain path without a final slash, such as /open", c.path)
-	case samePath(&url.URL{Path: c.endpoint}, c.path) || strings.HasPrefix(canonicalPath(c.endpoint), canonicalPath(c.path)+"/"):
+	case samePath(&url.URL{Path: c.endpoint}, c.path) || under(c.endpoint, c.path):
 		return nil, fmt.Errorf("open: %s is where the endpoint %s is; write another path, such as /open", c.path, c.endpoint)
 	case len(c.titles) == 0:
 		return nil, errors.New("open: only a global entrypoint can be opened, and none is declared; write openai { entrypoint <tool> global }")
@@ -92,4 +92,11 @@ func (o *opener) checkNames() error {
 		}
 	}
 	return nil
+}
+
+// under reports whether some server would find path below base.
+func under(path, base string) bool {
+	path, settled := settle(path)
+	base, _ = settle(base)
+	return !settled || strings.HasPrefix(path, strings.TrimSuffix(base, "/")+"/")
 }
