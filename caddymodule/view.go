@@ -2,6 +2,7 @@ package caddymodule
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -29,7 +30,7 @@ func newView(e *exchange) *view {
 	v.View = e.rules.View(e.principal).With(request, v.facts)
 	v.catalog = sync.OnceValues(func() (*mcp.Catalog, error) {
 		catalog, err := e.askCatalog(e.r.Context())
-		if err != nil {
+		if err != nil && !errors.Is(err, context.Canceled) { // nobody waits any more
 			metrics.catalogs.WithLabelValues().Inc()
 			e.logger.Warn("catalog could not be had", zap.Error(err))
 		}
@@ -109,9 +110,15 @@ func (f viewFacts) ToolsShowing(uri string) ([]string, error) {
 	return catalog.ToolsShowing(uri), nil
 }
 
-// prefetch asks for the catalog while the server works on the handshake.
+// prefetch asks for the catalog while the server works on the handshake, if a
+// capability may come of it for this caller.
 func (e *exchange) prefetch() {
-	if e.message != nil && (e.message.Method == "initialize" || e.message.Method == "server/discover") && (e.OpenAI.Settings != nil || e.OpenAI.Mentions != nil) {
+	if e.message == nil || e.message.Method != "initialize" && e.message.Method != "server/discover" {
+		return
+	}
+	settings, mentions := e.OpenAI.Settings, e.OpenAI.Mentions
+	if settings != nil && e.view.mayCall(settings.ReadTool) && e.view.mayCall(settings.UpdateTool) ||
+		mentions != nil && e.view.mayCall(mentions.SearchTool) {
 		go func() { _, _ = e.view.catalog() }()
 	}
 }
