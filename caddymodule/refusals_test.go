@@ -26,8 +26,10 @@ var refused = []struct{ name, lines, want string }{
 	{"tenant from the query", strictAuth + "tenant {\nclaim org\nrequire {http.request.uri.query.tenant}\n}\n" + showAll, "tenant: require must not be something every client can write"},
 	{"rule for tenants without tenants", strictAuth + "policy {\ntool x {\ntenants acme\n}\n}\n", "policy: tool x names tenants, but there is no tenant block"},
 	{"rule for a tenant not served", strictAuth + "tenant {\nclaim org\nallow acme\n}\npolicy {\ntool x {\ntenants globex\n}\n}\n", `policy: tool x names tenant "globex", which tenant { allow } does not list`},
-	{"resource of a tenant that anybody may invent", "resource https://" + hostLabel + ".example.com/mcp\nauth {\nissuer https://id.example\n}\ntenant {\nclaim org\nrequire " + hostLabel + "\n}\n" + showAll,
-		"list the tenants with tenant { allow … }, so that no Host header can invent one"},
+	{
+		"resource of a tenant that anybody may invent", "resource https://" + hostLabel + ".example.com/mcp\nauth {\nissuer https://id.example\n}\ntenant {\nclaim org\nrequire " + hostLabel + "\n}\n" + showAll,
+		"list the tenants with tenant { allow … }, so that no Host header can invent one",
+	},
 	{"audience of such a tenant", strictAuth[:len(strictAuth)-2] + "audience " + hostLabel + "\n}\ntenant {\nclaim org\nrequire " + hostLabel + "\n}\n" + showAll, "list the tenants with tenant { allow … }"},
 	{"resource with another placeholder", "resource https://{http.request.host}/mcp\nauth {\nissuer https://id.example\n}\n" + showAll, "the only placeholder allowed here is that of tenant.require"},
 	{"resource with a fragment", "resource https://gw.example/mcp#x\nauth {\nissuer https://id.example\n}\n" + showAll, "resource: "},
