@@ -66,20 +66,22 @@ func (m *Handler) UnmarshalCaddyfile(d *caddyfile.Dispenser) error {
 		}
 	}
 	return block(d, map[string]subdirective{
-		"resource":   scalar(&m.Resource),
-		"auth":       m.parseAuth,
-		"tenant":     m.parseTenant,
-		"policy":     m.parsePolicy,
-		"openai":     m.parseOpenAI,
-		"links":      m.parseLinks,
-		"identity":   m.parseIdentity,
-		"origins":    words(&m.Origins),
-		"hosts":      words(&m.Hosts),
-		"limits":     m.parseLimits,
-		"methods":    words(&m.Methods),
-		"state":      parseState(&m.StateRaw),
-		"seal_keys":  words(&m.SealKeys),
-		"keep_alive": duration(&m.KeepAlive),
+		"resource":            scalar(&m.Resource),
+		"auth":                m.parseAuth,
+		"tenant":              m.parseTenant,
+		"policy":              m.parsePolicy,
+		"openai":              m.parseOpenAI,
+		"links":               m.parseLinks,
+		"identity":            m.parseIdentity,
+		"origins":             words(&m.Origins),
+		"hosts":               words(&m.Hosts),
+		"limits":              m.parseLimits,
+		"methods":             words(&m.Methods),
+		"rate_limit":          m.parseRateLimit,
+		"rate_limit_on_fault": m.parseRateLimitFault,
+		"state":               parseState(&m.StateRaw),
+		"seal_keys":           words(&m.SealKeys),
+		"keep_alive":          duration(&m.KeepAlive),
 		"stream_close_delay": func(d *caddyfile.Dispenser) error {
 			var delay *caddy.Duration
 			err := duration(&delay)(d)

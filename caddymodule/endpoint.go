@@ -135,8 +135,7 @@ func (e *exchange) read(w http.ResponseWriter) error {
 	}
 	// Read to the end, also of a refused body: HTTP/1.1 keep-alive depends on it.
 	body, err := io.ReadAll(http.MaxBytesReader(w, e.r.Body, e.limits.requestBody))
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
+	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return &mcp.Error{
 			Status: http.StatusRequestEntityTooLarge, Code: mcp.CodeInvalidRequest,
 			Message: "the request body is larger than " + strconv.FormatInt(tooLarge.Limit, 10) + " bytes",

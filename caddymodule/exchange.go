@@ -26,8 +26,7 @@ func (e *exchange) exchangeToken(w http.ResponseWriter, bearer string) (done boo
 		return false
 	}
 	status, message := http.StatusServiceUnavailable, "temporarily unavailable"
-	var failed *token.ExchangeError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*token.ExchangeError](err); ok {
 		switch failed.Kind {
 		case token.ExchangeDenied:
 			status, message = http.StatusForbidden, "access denied"

@@ -76,7 +76,8 @@ func TestEveryMistakeIsNamedWithItsLineAndTheFix(t *testing.T) {
 	for _, tt := range mistakes {
 		t.Run(tt.name, func(t *testing.T) {
 			text := "https://gw.example {\n\tmcp_app /mcp 127.0.0.1:3000 {\n" + tt.lines + "\n\t}\n}\n"
-			line := 1 + strings.Count(text[:strings.Index(text, here)], "\n")
+			before, _, _ := strings.Cut(text, here)
+			line := 1 + strings.Count(before, "\n")
 			_, err := adapt(text)
 			wantMistake(t, err, line, tt.want)
 		})

@@ -50,8 +50,7 @@ func (e *exchange) validateArguments(w http.ResponseWriter) (done bool) {
 		return false
 	}
 	text := "the arguments of this tool cannot be checked"
-	var invalid *arguments.InvalidError
-	if errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*arguments.InvalidError](err); ok {
 		text = invalid.Error()
 	}
 	e.deny(e.r, err.Error(), zap.String("mcp_name", e.message.Name), zap.String("subject", e.principal.Subject))

@@ -3,6 +3,7 @@ package mcp
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/rawjson"
@@ -35,11 +36,8 @@ func (c *Catalog) Names() []string { return c.order }
 func (c *Catalog) ToolsShowing(uri string) []string {
 	var names []string
 	for _, name := range c.order {
-		for _, shown := range UIResources(c.tools[name]) {
-			if shown == uri {
-				names = append(names, name)
-				break
-			}
+		if slices.Contains(UIResources(c.tools[name]), uri) {
+			names = append(names, name)
 		}
 	}
 	return names

@@ -31,7 +31,7 @@ func readAnswer(t *testing.T, response *http.Response) *answer {
 	a.framing, _, _ = mime.ParseMediaType(response.Header.Get("Content-Type"))
 	message := body
 	if a.framing == "text/event-stream" {
-		for _, event := range bytes.Split(body, []byte("\n\n")) {
+		for event := range bytes.SplitSeq(body, []byte("\n\n")) {
 			if _, data, ok := bytes.Cut(event, []byte("data: ")); ok && len(data) > 0 {
 				message = data
 			}

@@ -33,7 +33,7 @@ func TestPagesReachEveryVisibleTool(t *testing.T) {
 		c := g.caller(t, era, viewer("acme"))
 		var all []string
 		cursor := ""
-		for pages := 0; pages < 50; pages++ {
+		for pages := range 50 {
 			names, next := c.page(t, cursor)
 			if pages == 0 && len(names) == 0 {
 				t.Error("the first page is empty")

@@ -142,20 +142,6 @@ func bothEras(serverFor func(*http.Request) *mcp.Server) http.Handler {
 	})
 }
 
-// scripted is a server that answers every request with one function, given the
-// JSON-RPC id of the request as raw bytes.
-type scripted func(w http.ResponseWriter, r *http.Request, rpc, id string)
-
-func (s scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var envelope struct {
-		Method string
-		ID     json.RawMessage
-	}
-	body, _ := io.ReadAll(r.Body) // nothing to read is nothing to answer
-	_ = json.Unmarshal(body, &envelope)
-	s(w, r, envelope.Method, string(envelope.ID))
-}
-
 // answerWith is a server that gives every request the same answer.
 func answerWith(status int, header map[string]string, body string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

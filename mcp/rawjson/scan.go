@@ -1,6 +1,9 @@
 package rawjson
 
-import "iter"
+import (
+	"bytes"
+	"iter"
+)
 
 // The scanner below trusts its input: every Value comes from a text that was
 // checked whole, so that brackets match and strings end.
@@ -64,13 +67,11 @@ func nameIs(quoted Value, name string) bool {
 	if string(inner) == name {
 		return true
 	}
-	for _, c := range inner {
-		if c == '\\' {
-			text, _ := quoted.Text()
-			return text == name
-		}
+	if bytes.IndexByte(inner, '\\') < 0 {
+		return false
 	}
-	return false
+	text, _ := quoted.Text()
+	return text == name
 }
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }

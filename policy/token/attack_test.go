@@ -182,7 +182,7 @@ func TestAttacksAreRefused(t *testing.T) {
 			if claims != nil {
 				t.Error("claims were returned with the refusal")
 			}
-			for _, p := range strings.Split(tc.token, ".") {
+			for p := range strings.SplitSeq(tc.token, ".") {
 				if len(p) > 8 && strings.Contains(e.Error(), p) {
 					t.Errorf("the reason %q holds a part of the token", e.Reason)
 				}

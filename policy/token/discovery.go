@@ -100,7 +100,7 @@ func (k *KeyHolder) discover(ctx context.Context) (string, error) {
 }
 
 func (k *KeyHolder) jwksURLFrom(ctx context.Context, address string) (string, error) {
-	resp, body, err := get(ctx, k.client, address, "application/json", "")
+	resp, body, err := get(ctx, k.client, address, "application/json", "") //nolint:bodyclose // get closes it
 	if err != nil {
 		return "", err
 	}

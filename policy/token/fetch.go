@@ -78,7 +78,7 @@ func (k *KeyHolder) fetch(ctx context.Context) (fetchResult, error) {
 
 func (k *KeyHolder) fetchKeySet(ctx context.Context, address, etag string) (fetchResult, error) {
 	result := fetchResult{url: address}
-	resp, body, err := get(ctx, k.client, address, "application/jwk-set+json, application/json", etag)
+	resp, body, err := get(ctx, k.client, address, "application/jwk-set+json, application/json", etag) //nolint:bodyclose // get closes it
 	if err != nil {
 		return result, err
 	}

@@ -138,5 +138,5 @@ func backoff(first, last time.Duration, failures int) time.Duration {
 
 // jitter spreads many instances that were started or failed together.
 func jitter(d time.Duration) time.Duration {
-	return d - d/10 + rand.N(d/5+1)
+	return d - d/10 + rand.N(d/5+1) //nolint:gosec // nobody gains by guessing it
 }

@@ -91,8 +91,8 @@ func MetadataPath(resource string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	path := address[strings.Index(address, wellKnownResource):]
+	_, path, _ := strings.Cut(address, wellKnownResource)
 	path, _, _ = strings.Cut(path, "?")
 
-	return path, nil
+	return wellKnownResource + path, nil
 }
