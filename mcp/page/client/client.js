@@ -443,7 +443,7 @@ export function connect(options = {}) {
 			resize?.disconnect();
 			notice?.remove();
 			listeners.length = 0;
-			
+			over.abort(new PageError("unavailable", "the client was disposed of"));
 			giveUp(over.signal.reason);
 			if (own[KEY]?.client === client) delete own[KEY];
 		},
