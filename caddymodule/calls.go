@@ -102,6 +102,14 @@ func (e *exchange) openHandlesInArguments(arguments rawjson.Value) error {
 	if err != nil {
 		return mcp.InvalidParams(e.message, "unreadable arguments")
 	}
+	// Headers that mirror an argument have to say the same as the argument.
+	mcp.MapParamHeaders(e.r.Header, func(value string) string {
+		opened, err := handles.Open(value)
+		if err != nil { // the argument itself has been judged above
+			return value
+		}
+		return opened
+	})
 	return e.message.ReplaceParams(params)
 }
 

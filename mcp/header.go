@@ -83,6 +83,26 @@ func AlignHeaders(h http.Header, r *Request, decoy *Decoy) {
 	}
 }
 
+// MapParamHeaders replaces the text of every Mcp-Param-* header, which repeats a
+// tool argument for intermediaries, so that it follows a changed argument.
+// Values that cannot be decoded stay: the server refuses them.
+func MapParamHeaders(h http.Header, change func(string) string) {
+	for name, values := range h {
+		if !strings.HasPrefix(name, HeaderParamPrefix) {
+			continue
+		}
+		for i, value := range values {
+			text, ok := DecodeHeaderValue(trimOWS(value))
+			if !ok {
+				continue
+			}
+			if changed := change(text); changed != text {
+				values[i] = EncodeHeaderValue(changed)
+			}
+		}
+	}
+}
+
 // mirrorsName reports whether requests of this method carry Mcp-Name (MCP
 // 2026-07-28, transports/streamable-http "Request Metadata").
 func mirrorsName(method string) bool {

@@ -5,6 +5,22 @@ import (
 	"testing"
 )
 
+func TestMirroredArgumentsFollowTheirArgument(t *testing.T) {
+	h := header("Mcp-Param-Item", "=?base64?c2VhbGVk?=", "Mcp-Param-Region", "eu", "Mcp-Param-Bad", "=?base64?x", "Mcp-Name", "sealed")
+	MapParamHeaders(h, func(text string) string {
+		if text == "sealed" {
+			return "täglich"
+		}
+		return text
+	})
+	if got, _ := DecodeHeaderValue(h.Get("Mcp-Param-Item")); got != "täglich" {
+		t.Errorf("changed argument: header says %q", got)
+	}
+	if h.Get("Mcp-Param-Region") != "eu" || h.Get("Mcp-Param-Bad") != "=?base64?x" || h.Get("Mcp-Name") != "sealed" {
+		t.Errorf("other headers changed: %v", h)
+	}
+}
+
 // FuzzHeaderValue proves that what is sent in a header comes back as it was, and
 // that no encoded value can end the header it stands in.
 func FuzzHeaderValue(f *testing.F) {
