@@ -5,6 +5,7 @@ package stack
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -139,11 +140,31 @@ func (s *Stack) load(caddyfile []byte, upstream string) error {
 			return fmt.Errorf("adapting the Caddyfile: %s", warning)
 		}
 	}
+	if config, err = s.withOwnStorage(config); err != nil {
+		return err
+	}
 	quiet()
 	if err := caddy.Load(config, true); err != nil {
 		return fmt.Errorf("loading the Caddyfile: %w", err)
 	}
 	return nil
+}
+
+// withOwnStorage keeps what the gateway stores (its keys) out of the storage of
+// a Caddy that the user may have.
+func (s *Stack) withOwnStorage(config []byte) ([]byte, error) {
+	var parts map[string]json.RawMessage
+	if err := json.Unmarshal(config, &parts); err != nil {
+		return nil, fmt.Errorf("reading the adapted configuration: %w", err)
+	}
+	if parts["storage"] == nil {
+		storage, err := json.Marshal(map[string]string{"module": "file_system", "root": filepath.Join(s.dir, "storage")})
+		if err != nil {
+			return nil, err
+		}
+		parts["storage"] = storage
+	}
+	return json.Marshal(parts)
 }
 
 func freePort() (int, error) {
