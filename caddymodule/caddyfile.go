@@ -3,6 +3,7 @@ package caddymodule
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
@@ -82,16 +83,9 @@ func (m *Handler) UnmarshalCaddyfile(d *caddyfile.Dispenser) error {
 		"state":               parseState(&m.StateRaw),
 		"seal_keys":           words(&m.SealKeys),
 		"keep_alive":          duration(&m.KeepAlive),
-		"stream_close_delay": func(d *caddyfile.Dispenser) error {
-			var delay *caddy.Duration
-			err := duration(&delay)(d)
-			if err == nil {
-				m.StreamCloseDelay = *delay
-			}
-			return err
-		},
-		"preserve_host": flag(&m.PreserveHost),
-		"root_metadata": onOff(func(on bool) { m.RootMetadata = on }),
+		"stream_close_delay":  plainDuration(func(v time.Duration) { m.StreamCloseDelay = caddy.Duration(v) }),
+		"preserve_host":       flag(&m.PreserveHost),
+		"root_metadata":       onOff(func(on bool) { m.RootMetadata = on }),
 	})
 }
 

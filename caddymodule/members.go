@@ -148,18 +148,6 @@ func parseMembers(d *caddyfile.Dispenser) (source string, module any, err error)
 	}
 }
 
-// plainDuration reads a duration.
-func plainDuration(set func(time.Duration)) subdirective {
-	return func(d *caddyfile.Dispenser) error {
-		var value *caddy.Duration
-		if err := duration(&value)(d); err != nil {
-			return err
-		}
-		set(time.Duration(*value))
-		return nil
-	}
-}
-
 // admit looks up whether the caller is a member, and gives it the roles and
 // takes the scopes that go with it. Where it returns false, the answer has been
 // written.
