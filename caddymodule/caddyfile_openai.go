@@ -1,11 +1,13 @@
 package caddymodule
 
 import (
+	"maps"
 	"strconv"
 
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/openai"
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/page"
 )
 
 // parseOpenAI reads:
@@ -33,6 +35,12 @@ import (
 //			border      on | off
 //			description <text>
 //			permissions <name>...
+//			client        inject [event|hash|history] | off
+//			navigate      <tool> [event|hash|history]
+//			notice        <text>
+//			handshake     auto | always | never
+//			display_modes <mode>...
+//			hosts         <origin>...
 //		}
 //		tool       <name or pattern> {
 //			read_only | destructive | idempotent | open_world on | off
@@ -56,8 +64,8 @@ func (m *Handler) parseOpenAI(d *caddyfile.Dispenser) error {
 	}
 	// Hosts differ in which of two spellings they read, so both go out unless
 	// the operator objects.
-	o := &openaiParser{Declarations: &openai.Declarations{Mirror: true}}
-	m.OpenAI = o.Declarations
+	m.OpenAI = &OpenAI{Declarations: openai.Declarations{Mirror: true}}
+	o := &openaiParser{m.OpenAI}
 	known := map[string]subdirective{
 		"spec":            scalar(&o.Spec),
 		"entrypoint":      o.parseEntrypoint,
@@ -82,7 +90,11 @@ func (m *Handler) parseOpenAI(d *caddyfile.Dispenser) error {
 				return err
 			}
 			// Checked here and not only at load, where the line would be lost.
-			if _, err := openai.Compile(*o.Declarations); err != nil {
+			_, err := openai.Compile(o.Declarations)
+			if err == nil {
+				_, err = o.compilePages()
+			}
+			if err != nil {
 				return d.WrapErr(err)
 			}
 			return nil
@@ -92,7 +104,7 @@ func (m *Handler) parseOpenAI(d *caddyfile.Dispenser) error {
 }
 
 // openaiParser reads the lines of the openai block.
-type openaiParser struct{ *openai.Declarations }
+type openaiParser struct{ *OpenAI }
 
 func (o *openaiParser) parseEntrypoint(d *caddyfile.Dispenser) error {
 	args := d.RemainingArgs()
@@ -181,26 +193,47 @@ func (o *openaiParser) parseCSP(d *caddyfile.Dispenser) error {
 }
 
 func (o *openaiParser) parsePage(d *caddyfile.Dispenser) error {
-	page := openai.Resource{HostDomains: make(map[string]string)}
-	if !d.Args(&page.URI) || d.NextArg() {
+	declared := openai.Resource{HostDomains: make(map[string]string)}
+	if !d.Args(&declared.URI) || d.NextArg() {
 		return d.Err("expected: page <ui:// pattern>, with its properties in a block")
 	}
-	err := block(d, map[string]subdirective{
-		"domain": scalar(&page.Domain),
+	client := page.Page{URI: declared.URI}
+	described := map[string]subdirective{
+		"domain": scalar(&declared.Domain),
 		"host_domain": func(d *caddyfile.Dispenser) error {
 			var profile, value string
 			if !d.AllArgs(&profile, &value) {
 				return d.Err("expected: host_domain <profile> <value>")
 			}
-			page.HostDomains[profile] = value
+			declared.HostDomains[profile] = value
 			return nil
 		},
-		"border":      onOff(func(on bool) { page.PrefersBorder = &on }),
-		"description": scalar(&page.Description),
-		"permissions": words(&page.Permissions),
-	})
-	o.Resources = append(o.Resources, page)
+		"border":      onOff(func(on bool) { declared.PrefersBorder = &on }),
+		"description": scalar(&declared.Description),
+		"permissions": words(&declared.Permissions),
+	}
+	var describes, injects bool
+	known := noting(&describes, described)
+	maps.Copy(known, noting(&injects, clientWords(&client)))
+	err := block(d, known)
+	if describes || !injects {
+		o.Resources = append(o.Resources, declared)
+	}
+	if injects {
+		o.Pages = append(o.Pages, client)
+	}
 	return err
+}
+
+// noting remembers whether any of the words was there.
+func noting(seen *bool, known map[string]subdirective) map[string]subdirective {
+	for word, parse := range known {
+		known[word] = func(d *caddyfile.Dispenser) error {
+			*seen = true
+			return parse(d)
+		}
+	}
+	return known
 }
 
 func (o *openaiParser) parseTool(d *caddyfile.Dispenser) error {

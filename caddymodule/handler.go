@@ -19,6 +19,7 @@ import (
 	"github.com/caddy-mcp-app/caddy-mcp-app/links"
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp"
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/openai"
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/page"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy/arguments"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy/membership"
@@ -80,7 +81,7 @@ type Handler struct {
 	Policy *policy.Config `json:"policy,omitempty"`
 
 	// OpenAI declares what the server means to ChatGPT.
-	OpenAI *openai.Declarations `json:"openai,omitempty"`
+	OpenAI *OpenAI `json:"openai,omitempty"`
 
 	// Links are the deep links into the app.
 	Links *Links `json:"links,omitempty"`
@@ -134,6 +135,7 @@ type Handler struct {
 	tenancy         policy.Tenancy
 	members         membership.Source // nil where tokens alone decide
 	overlay         *openai.Overlay
+	injector        *page.Injector
 	opener          *opener          // nil unless links { open } is set
 	pages           links.TenantPath // of links { tenant_path }
 	verifier        *token.Checker   // nil in mode none

@@ -62,11 +62,12 @@ func (o *openaiView) Entry(entry rawjson.Value) rawjson.Value {
 	return decorated
 }
 
-// Content decorates one content item of a resources/read result.
+// Content decorates one content item of a resources/read result. The client comes
+// last: a media type that had to be repaired makes a page of it.
 func (o *openaiView) Content(item rawjson.Value) rawjson.Value {
 	decorated, findings := o.view.e.overlay.ResourceContentFor(o.view.e.hostProfile(), item)
 	o.view.e.warnFindings(findings)
-	return decorated
+	return o.view.e.withClient(decorated)
 }
 
 // Capabilities advertises what the caller's own catalog carries. If the catalog

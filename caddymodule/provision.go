@@ -91,7 +91,10 @@ func (m *Handler) Provision(ctx caddy.Context) error {
 	if m.seal, err = newSealKeys(ctx, m.SealKeys); err != nil {
 		return fmt.Errorf("seal_keys: %w", err)
 	}
-	if m.overlay, err = openai.Compile(*m.OpenAI); err != nil {
+	if m.overlay, err = openai.Compile(m.OpenAI.Declarations); err != nil {
+		return fmt.Errorf("openai: %w", err)
+	}
+	if err := m.provisionPages(); err != nil {
 		return fmt.Errorf("openai: %w", err)
 	}
 	if err := m.provisionLinks(); err != nil {
@@ -158,7 +161,7 @@ func (m *Handler) fillDefaults() {
 	m.Auth = cmp.Or(m.Auth, &Auth{})
 	m.Auth.Mode = cmp.Or(m.Auth.Mode, modeStrict)
 	m.Policy = cmp.Or(m.Policy, &policy.Config{})
-	m.OpenAI = cmp.Or(m.OpenAI, &openai.Declarations{})
+	m.OpenAI = cmp.Or(m.OpenAI, &OpenAI{})
 	m.Links = cmp.Or(m.Links, &Links{})
 	m.OpenAI.Plugin = cmp.Or(m.OpenAI.Plugin, m.Links.Plugin)
 	if m.Tenant != nil {
@@ -273,6 +276,10 @@ func (s *onceSet) first(key string) bool {
 // warnFindings logs what the overlay has to say, each once for this config. A
 // capability withheld from one caller is what the policy is for, not a fault.
 func (m *Handler) warnFindings(findings []openai.Finding) {
+	m.warnOnce("declaration left out", findings)
+}
+
+func (m *Handler) warnOnce(message string, findings []openai.Finding) {
 	for _, f := range findings {
 		if !m.warned.first(f.Code + " " + f.Subject) {
 			continue
@@ -281,6 +288,6 @@ func (m *Handler) warnFindings(findings []openai.Finding) {
 		if f.Code == "capability-withheld" {
 			level = zapcore.InfoLevel
 		}
-		m.logger.Log(level, "declaration left out", zap.String("code", f.Code), zap.String("subject", f.Subject), zap.String("detail", f.Detail), zap.String("fix", f.Fix))
+		m.logger.Log(level, message, zap.String("code", f.Code), zap.String("subject", f.Subject), zap.String("detail", f.Detail), zap.String("fix", f.Fix))
 	}
 }

@@ -25,6 +25,10 @@ type Page struct {
 	// URI is a ui:// address; * stands for any characters, slashes included.
 	URI string `json:"uri"`
 
+	// Off keeps the client out of these pages where a less specific address would
+	// bring it. Everything else here must then be unset. Default: false.
+	Off bool `json:"off,omitempty"`
+
 	// Navigate is the tool that turns a deep link into what the page shows: it
 	// takes {url}, and its refusal keeps the page where it is. It must be callable
 	// for apps (visibility app) and read only. Empty hands links to the page as
@@ -73,6 +77,9 @@ func (p Page) check() error {
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if rest, ok := strings.CutPrefix(p.URI, "ui://"); !ok || rest == "" || !printable(p.URI) || strings.ContainsAny(p.URI, ` \`) {
 		fail("the address must begin with ui://: write it as resources/list gives it, with * for any part")
+	}
+	if p.Off && p.options() != "{}" {
+		fail("off: pages without the client have no use for the rest: leave one of the two out")
 	}
 	if p.Navigate != "" && !toolName.MatchString(p.Navigate) {
 		fail("navigate: %q is no tool name: write one of letters, digits, _, . and -, of at most 128", clip(p.Navigate))

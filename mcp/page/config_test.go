@@ -19,6 +19,7 @@ func TestCompileNamesEveryMistake(t *testing.T) {
 		"unknown or there":  {URI: "ui://a", DisplayModes: []string{"full"}},
 		"leave one of":      {URI: "ui://a", DisplayModes: []string{"inline"}, Handshake: "never"},
 		"at most 16":        {URI: "ui://a", Hosts: make([]string, 17)},
+		"no use for":        {URI: "ui://a", Off: true, Notice: "No."},
 		"is no origin":      {URI: "ui://a", Hosts: []string{"https://host.example/"}},
 	} {
 		if _, err := Compile(Config{Pages: []Page{p}}); err == nil || !strings.Contains(err.Error(), want) {

@@ -18,7 +18,7 @@ type Injector struct{ rules []rule }
 type rule struct {
 	uri    *regexp.Regexp
 	weight int    // how specific the address is
-	script string // the whole element
+	script string // the whole element; empty where the client is kept out
 }
 
 // exact is the weight of an address without a star.
@@ -44,7 +44,9 @@ func Compile(c Config) (*Injector, error) {
 		r := rule{
 			uri:    regexp.MustCompile("^(?s:" + strings.ReplaceAll(literal, `\*`, ".*") + ")$"),
 			weight: exact,
-			script: script(p.options()),
+		}
+		if !p.Off {
+			r.script = script(p.options())
 		}
 		if stars := strings.Count(p.URI, "*"); stars > 0 {
 			r.weight = len(p.URI) - stars
@@ -95,7 +97,7 @@ func (in *Injector) ruleFor(item rawjson.Value) (best rule, uri string, found bo
 			best, found = r, true
 		}
 	}
-	return best, uri, found
+	return best, uri, found && best.script != ""
 }
 
 // isPage reports whether an item has the one media type of MCP App pages, which

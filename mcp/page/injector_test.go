@@ -185,4 +185,11 @@ func TestMostSpecificAddressDecides(t *testing.T) {
 			t.Errorf("%s does not get the rule with %s", address, want)
 		}
 	}
+	without := pageItem(t, "<head>")
+	if in, err = Compile(Config{Pages: []Page{{URI: "ui://*"}, {URI: uri, Off: true}}}); err != nil {
+		t.Fatal(err)
+	}
+	if got, found := in.Content(without); string(got) != string(without) || found != nil || in.Review(got) != nil {
+		t.Errorf("the client was not kept out: %.200s, %v", got, found)
+	}
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // Review tells what keeps the client from working in a page, for an item as the
-// server sent it. It looks at the whole page, which [Injector.Content] has no time
-// for.
+// server sent it or as it left the gateway. It looks at the whole page, which
+// [Injector.Content] has no time for.
 func (in *Injector) Review(item rawjson.Value) []Finding {
 	r, uri, ok := in.ruleFor(item)
 	if !ok {
@@ -21,6 +21,7 @@ func (in *Injector) Review(item rawjson.Value) []Finding {
 	}
 	d, err := read(item)
 	if err == nil {
+		d.html = bytes.Replace(d.html, []byte(r.script), nil, 1)
 		_, err = place(d.html)
 	}
 	switch {

@@ -42,4 +42,10 @@ func TestReviewTellsWhatStopsTheClient(t *testing.T) {
 	if found := injector(t, Page{URI: "ui://other"}).Review(pageItem(t, "")); found != nil {
 		t.Errorf("a page of no concern was reported: %v", found)
 	}
+	in := injector(t, Page{Route: "history"})
+	item := pageItem(t, csp+`script-src 'none'"><base href='https://a.example'>`)
+	injected, _ := in.Content(item)
+	if string(injected) == string(item) || !slices.Equal(in.Review(injected), in.Review(item)) {
+		t.Errorf("once it has the client, the page is judged otherwise: %v", in.Review(injected))
+	}
 }
