@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/page"
 )
 
 // pageType is the media type by which hosts know an MCP App page.
@@ -110,7 +112,7 @@ func pageLink(uri string) mcp.Meta {
 
 // addPage registers an embedded page. Pages hold no data, so no tenant is asked.
 func (s *Server) addPage(uri, title, file string) {
-	text := page(file)
+	text := pageText(file)
 	s.mcp.AddResource(&mcp.Resource{
 		URI:      uri,
 		Name:     strings.TrimSuffix(file, ".html"),
@@ -123,12 +125,14 @@ func (s *Server) addPage(uri, title, file string) {
 	})
 }
 
-// page returns an embedded page with its style and script put inline: hosts let a
-// page load nothing from elsewhere, while the files still open in a browser.
-func page(file string) string {
+// pageText returns an embedded page with its style and scripts put inline: hosts
+// let a page load nothing from elsewhere.
+func pageText(file string) string {
 	return strings.NewReplacer(
 		`<link rel="stylesheet" href="style.css">`, "<style>\n"+pageFile("style.css")+"</style>",
 		`<script src="bridge.js"></script>`, "<script>\n"+pageFile("bridge.js")+"</script>",
+		`<script src="decks.js"></script>`, "<script>\n"+pageFile("decks.js")+"</script>",
+		`import { connect } from "client.js";`, page.Module(),
 	).Replace(pageFile(file))
 }
 

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/page"
 )
 
 func TestPagesFollowSettings(t *testing.T) {
@@ -60,8 +62,9 @@ func TestPagesAreSelfContained(t *testing.T) {
 					t.Errorf("page %s lacks %s", uri, part)
 				}
 			}
-			for _, part := range []string{"src=", "<link", "http:", "https:", "innerHTML"} {
-				if strings.Contains(content.Text, part) {
+			own := strings.Replace(content.Text, page.Module(), "", 1) // which has addresses in its checks and loads none
+			for _, part := range []string{"src=", "<link", "http:", "https:", "innerHTML", "import"} {
+				if strings.Contains(own, part) {
 					t.Errorf("page %s holds %s", uri, part)
 				}
 			}
@@ -70,4 +73,17 @@ func TestPagesAreSelfContained(t *testing.T) {
 			t.Errorf("%d tools have pages, want 2", pages)
 		}
 	})
+}
+
+// The home page is one that nobody changed for the proxy; the tray brings the
+// page client itself.
+func TestOnlyTheTrayBringsThePageClient(t *testing.T) {
+	for file, want := range map[string]bool{"home.html": false, "tray.html": true} {
+		if got := strings.Contains(pageText(file), page.Module()); got != want {
+			t.Errorf("%s brings the page client: %t, want %t", file, got, want)
+		}
+		if strings.Contains(pageFile(file)+pageFile("bridge.js"), "mcp-app") {
+			t.Errorf("%s knows of the proxy", file)
+		}
+	}
 }

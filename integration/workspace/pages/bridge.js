@@ -72,15 +72,3 @@ const host = (() => {
 		},
 	};
 })();
-
-// listItem shows one deck. Text goes in as text, never as markup.
-function listItem(deck) {
-	const item = document.createElement("li");
-	item.textContent = deck.title;
-	if (deck.archived) {
-		const note = document.createElement("small");
-		note.textContent = "archived";
-		item.append(note);
-	}
-	return item;
-}
