@@ -12,12 +12,12 @@ import (
 	"github.com/caddy-mcp-app/caddy-mcp-app/integration/issuer"
 	"github.com/caddy-mcp-app/caddy-mcp-app/integration/stack"
 	"github.com/caddy-mcp-app/caddy-mcp-app/links"
-	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/page"
 )
 
 // TestALinkOpensItsPlace: what somebody clicks is what the page shows, by way of
-// the gateway's opener, the host, the injected client, the gateway and the server;
-// and what is another tenant's stays closed.
+// the gateway's opener, the host, the client, the gateway and the server; and what
+// is another tenant's stays closed. The gateway puts the client into the home page,
+// and the tray brings it.
 func TestALinkOpensItsPlace(t *testing.T) {
 	running, err := stack.Start(t.Context(), stack.Config{Caddyfile: []byte(testdata("gateway.caddyfile"))})
 	if err != nil {
@@ -31,7 +31,9 @@ func TestALinkOpensItsPlace(t *testing.T) {
 	session := connect(t, running, "acme")
 
 	h := newHost(t)
-	h.pages["home"] = home(t, session)
+	for _, name := range []string{"home", "tray"} {
+		h.pages[name] = served(t, session, "ui://workspace/"+name)
+	}
 	h.mux.HandleFunc("POST /tools", func(w http.ResponseWriter, r *http.Request) {
 		params := decode[mcp.CallToolParams](r)
 		result, err := session.CallTool(r.Context(), &params)
@@ -84,22 +86,15 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.next.RoundTrip(r)
 }
 
-// home reads the sample's start page through the gateway and puts the client in
-// as the gateway does. The page gets a router, which the sample has none of, and
-// the probe.
-func home(t *testing.T, session *mcp.ClientSession) string {
+// served reads a page as a host does and adds the probe, so that the test can see
+// what becomes of it.
+func served(t *testing.T, session *mcp.ClientSession, uri string) string {
 	t.Helper()
-	read, err := session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "ui://workspace/home"})
+	read, err := session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri})
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc, err := inject(page.Page{
-		URI: "ui://*", Navigate: "workspace.navigate", Route: "hash", Notice: "This link cannot be opened here.",
-	}, read.Contents[0].Text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.Replace(doc, "</body>", testdata("router.html")+"<script>"+testdata("apps/probe.js")+"</script></body>", 1)
+	return strings.Replace(read.Contents[0].Text, "</body>", "<script>"+testdata("apps/probe.js")+"</script></body>", 1)
 }
 
 // followed clicks on a link to a place, as it stands in a mail, and returns what
