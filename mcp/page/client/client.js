@@ -341,7 +341,7 @@ export function connect(options = {}) {
 		if (!dispatchEvent(new CustomEvent("mcp-app:navigate-refused", { cancelable: true, detail })) || !options.notice) return;
 		notice = document.createElement("p");
 		notice.setAttribute("role", "alert");
-		notice.style.cssText = "margin:0;padding:.5rem 1rem;border-bottom:1px solid;font:1rem/1.5 system-ui,sans-serif";
+		notice.style.cssText = "margin:0 0 1rem;padding:.5rem 1rem;border:1px solid;border-radius:.25rem;font:1rem/1.5 system-ui,sans-serif";
 		notice.textContent = options.notice;
 		document.body.prepend(notice);
 	};

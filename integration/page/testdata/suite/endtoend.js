@@ -42,7 +42,7 @@ export default {
 
 	async "a link to a deck reaches a page that brings the client, and the model"(opened, parameters) {
 		const app = await open(opened, "tray", parameters.get("own"), parameters);
-		await shows(app, "Acme rocket skates launch: Made on");
+		await shows(app, "Acme rocket skates launch. Made on");
 		await shows(app, "Newest in acme");
 		await app.until(() => app.of("ui/update-model-context").length, "model context");
 		const [{ params }] = app.of("ui/update-model-context");
