@@ -101,7 +101,8 @@ func decode[T any](r *http.Request) (v T) {
 }
 
 // serveApp serves a page of testdata/apps as a host would show it: with the
-// client in it, if options are given, and held to the default policy.
+// client in it, if options are given, and held to the default policy, or to one
+// that allows other scripts than inline ones.
 func (h *host) serveApp(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	doc, ok := h.pages[filepath.Base(r.URL.Path)]
@@ -122,7 +123,11 @@ func (h *host) serveApp(w http.ResponseWriter, r *http.Request) {
 		doc = injected
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Security-Policy", defaultPolicy)
+	policy := defaultPolicy
+	if scripts := query.Get("scripts"); scripts != "" {
+		policy = strings.Replace(policy, "'unsafe-inline'", strings.ReplaceAll(scripts, "{{hash}}", page.Hash()), 1)
+	}
+	w.Header().Set("Content-Security-Policy", policy)
 	w.Header().Set("Access-Control-Allow-Origin", "*") // for hosts that take the text
 	_, _ = io.WriteString(w, doc)
 }

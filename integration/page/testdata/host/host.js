@@ -33,7 +33,7 @@ export class App {
 	// open shows a page of testdata/apps. Options are those of the gateway's
 	// configuration, and null where it puts nothing in. A page comes with an address
 	// and the default policy, or in srcdoc with neither.
-	static open(opened, name, { options = null, settings = {}, context = {}, hostCapabilities = capabilities, handlers = {}, expect = [], srcdoc = false } = {}) {
+	static open(opened, name, { options = null, settings = {}, context = {}, hostCapabilities = capabilities, handlers = {}, expect = [], srcdoc = false, scripts = "" } = {}) {
 		const app = new App();
 		opened.push(app);
 		app.expect = expect; // problems that belong to the scenario
@@ -48,6 +48,7 @@ export class App {
 		app.frame.setAttribute("sandbox", "allow-scripts");
 		const address = new URL(`/app/${name}`, document.documentElement.dataset.apps);
 		if (options) address.searchParams.set("options", JSON.stringify(options));
+		if (scripts) address.searchParams.set("scripts", scripts);
 		address.searchParams.set("settings", JSON.stringify(settings));
 		if (srcdoc) fetch(address).then((answer) => answer.text()).then((text) => { app.frame.srcdoc = text; });
 		else app.frame.src = address;

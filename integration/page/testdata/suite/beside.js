@@ -122,4 +122,19 @@ export default {
 		await app.ask("call", "updateModelContext", [{ text: "t" }]);
 		equal(app.of("ui/update-model-context")[0].params, { content: [{ type: "text", text: "t" }] }, "context");
 	},
+
+	async "the hash allows the client where inline scripts are forbidden"(opened) {
+		const always = { ...options, handshake: "always" };
+		const allowed = App.open(opened, "bare", { options: always, context: link("/a"), scripts: "{{hash}}" });
+		await allowed.until(() => allowed.routes().length, "call");
+		const forbidden = App.open(opened, "bare", { options: always, context: link("/a"), scripts: "'self'" });
+		await forbidden.loaded;
+		await pause(300);
+		equal(forbidden.received, [], "messages without the hash");
+	},
+
+	async "the client stands before a policy of the page's own"(opened) {
+		const app = App.open(opened, "strict", { options: { ...options, handshake: "always" }, context: link("/a") });
+		await app.until(() => app.routes().length, "call");
+	},
 };
