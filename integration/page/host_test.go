@@ -129,7 +129,13 @@ func (h *host) serveApp(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Security-Policy", policy)
 	w.Header().Set("Access-Control-Allow-Origin", "*") // for hosts that take the text
-	_, _ = io.WriteString(w, doc)
+	for i, part := range strings.Split(doc, "<!-- pause -->") {
+		if i > 0 {
+			w.(http.Flusher).Flush()
+			time.Sleep(500 * time.Millisecond)
+		}
+		_, _ = io.WriteString(w, part)
+	}
 }
 
 // inject sends a page through the gateway's injector.

@@ -253,6 +253,15 @@ export function connect(options = {}) {
 
 	const lists = (/** @type {string} */ extension) => isObject(host?.capabilities.experimental?.[extension]);
 
+	const reportSize = () => {
+		const { documentElement } = document;
+		resize = new ResizeObserver(() => post({
+			method: "ui/notifications/size-changed",
+			params: { width: documentElement.scrollWidth, height: documentElement.scrollHeight },
+		}));
+		resize.observe(documentElement);
+	};
+
 	const shakeHands = async () => {
 		if (host || over.signal.aborted || heard && handshake === "auto") return;
 		owner = true;
@@ -266,12 +275,7 @@ export function connect(options = {}) {
 			if (!owner) return; // the page's bridge was faster
 			post({ method: "ui/notifications/initialized", params: {} });
 			learn({ capabilities: result.hostCapabilities, context: result.hostContext });
-			const { documentElement } = document;
-			resize = new ResizeObserver(() => post({
-				method: "ui/notifications/size-changed",
-				params: { width: documentElement.scrollWidth, height: documentElement.scrollHeight },
-			}));
-			resize.observe(documentElement);
+			reportSize();
 		} catch (error) {
 			owner = false;
 			giveUp(error);
@@ -343,7 +347,7 @@ export function connect(options = {}) {
 		notice.setAttribute("role", "alert");
 		notice.style.cssText = "margin:0 0 1rem;padding:.5rem 1rem;border:1px solid;border-radius:.25rem;font:1rem/1.5 system-ui,sans-serif";
 		notice.textContent = options.notice;
-		document.body.prepend(notice);
+		(document.body ?? document.documentElement).prepend(notice); // it may come before the body
 	};
 
 	/** @type {HTMLElement | undefined} */
@@ -469,8 +473,10 @@ export function connect(options = {}) {
 	// Before the page's own listeners, so that answers to us can be taken away.
 	else addEventListener("message", receive, true);
 	const given = options.host ?? before?.host;
-	if (given) learn(given);
-	else if (handshake !== "never") {
+	if (given) {
+		learn(given);
+		if (owner) reportSize(); // the client before did
+	} else if (handshake !== "never") {
 		const soon = () => setTimeout(shakeHands, handshake === "always" ? 0 : PATIENCE);
 		if (document.readyState === "complete") soon();
 		else addEventListener("load", soon, { once: true, signal: over.signal });

@@ -93,6 +93,9 @@ export default {
 		equal(app.of("ui/initialize").length, 1, "handshakes");
 		app.post({ id: "p", method: "ping" });
 		await app.until(() => app.received.some(({ id }) => id === "p"), "pong of the next client");
+		const sizes = app.of("ui/notifications/size-changed").length;
+		app.frame.style.width = "300px";
+		await app.until(() => app.of("ui/notifications/size-changed").length > sizes, "size from the next client");
 	},
 
 	async "a client that begins when the host is talking makes no handshake"(opened) {

@@ -67,4 +67,13 @@ export default {
 		await app.until(() => app.saw("mcp-app:navigate-refused").length, "event");
 		equal((await app.ask("state")).alerts, 0, "notices");
 	},
+
+	async "a notice is shown by a page that has no body yet"(opened) {
+		const app = App.open(opened, "slow", { options: { notice: "No." }, context: link("x") });
+		await app.until(() => app.saw("mcp-app:navigate-refused").length, "event");
+		equal((await app.ask("state")).alerts, 1, "notices");
+		app.change(link("/a"));
+		await app.until(() => app.saw("mcp-app:navigate").length, "a link afterwards");
+		equal((await app.ask("state")).alerts, 0, "notices after a good link");
+	},
 };
