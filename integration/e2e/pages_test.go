@@ -25,6 +25,7 @@ func pageServer(asJSON bool) http.Handler {
 	contents := map[string]mcp.ResourceContents{
 		"ui://app/text":   {MIMEType: appType, Text: appPage, Meta: mcp.Meta{"ui": map[string]any{"prefersBorder": true}}},
 		"ui://app/blob":   {MIMEType: appType, Blob: []byte(appPage)},
+		"ui://app/older":  {MIMEType: "text/html+skybridge", Text: appPage},
 		"ui://app/secret": {MIMEType: appType, Text: appPage},
 		"ui://app/off":    {MIMEType: appType, Text: appPage},
 		"ui://app/optout": {MIMEType: appType, Text: `<head><meta name="mcp-app-page" content="off">`},
@@ -62,6 +63,7 @@ const pageRules = `policy {
 	}
 }
 openai {
+	repair mime
 	display ui://app/* inline fullscreen
 	csp ui://app/* {
 		connect https://api.example.com
@@ -118,7 +120,7 @@ func content(t *testing.T, a *answer) rawjson.Value {
 func TestPagesGetTheClient(t *testing.T) {
 	inEveryFraming(t, func(t *testing.T, direct, through *caller, _ *gateway) {
 		want := strings.Replace(appPage, `<meta charset="utf-8">`, `<meta charset="utf-8">`+script(t), 1)
-		for _, uri := range []string{"ui://app/text", "ui://app/blob"} {
+		for _, uri := range []string{"ui://app/text", "ui://app/blob", "ui://app/older"} {
 			before, a := direct.read(t, uri), through.read(t, uri)
 			got := content(t, a)
 			text, ok := got.Get("text").Text()
@@ -217,6 +219,20 @@ func TestAPageOverTheLimitIsWithheld(t *testing.T) {
 		}
 		if text, _ := content(t, c.read(t, "ui://app/text")).Get("text").Text(); !strings.Contains(text, script(t)) {
 			t.Errorf("%s: the small page did not get the client", era)
+		}
+	}
+}
+
+// TestAnUnguardedNavigateToolIsNamed when the configuration is loaded.
+func TestAnUnguardedNavigateToolIsNamed(t *testing.T) {
+	for _, guarded := range []bool{true, false} {
+		rules := pageRules
+		if !guarded {
+			rules, _, _ = strings.Cut(rules, "links {")
+		}
+		log := startBefore(t, pageServer(true), endpoint(rules)).log(t)
+		if got := strings.Contains(log, "write links { navigate app.navigate }"); got == guarded {
+			t.Errorf("guarded %t: the log says so: %t", guarded, got)
 		}
 	}
 }
