@@ -1,12 +1,9 @@
 package rawjson
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // ErrTooDeep is returned (wrapped) for a text nested deeper than allowed.
@@ -18,7 +15,7 @@ var ErrTooDeep = errors.New("JSON nested too deep")
 // (RFC 7493 §2.1), a byte order mark, and anything but white space behind the
 // value. maxDepth bounds the nesting; the outermost object or array counts 1.
 func Parse(src []byte, maxDepth int) (Value, error) {
-	return parse(src, maxDepth)
+	return parse(src, maxDepth, true)
 }
 
 // ParseLenient is [Parse] for answers of a server one does not control: broken
@@ -26,34 +23,30 @@ func Parse(src []byte, maxDepth int) (Value, error) {
 // same way and a cut emoji in a result must not cost the whole result.
 // Repeated names stay refused: clients differ on which one counts.
 func ParseLenient(src []byte, maxDepth int) (Value, error) {
-	return parse(src, maxDepth, jsontext.AllowInvalidUTF8(true))
+	return parse(src, maxDepth, false)
 }
 
-func parse(src []byte, maxDepth int, options ...jsontext.Options) (Value, error) {
-	dec := jsontext.NewDecoder(bytes.NewBuffer(src), options...)
-	for {
-		token, err := dec.ReadToken()
-		if errors.Is(err, io.EOF) {
-			return nil, fmt.Errorf("reading JSON: %w", io.ErrUnexpectedEOF)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("reading JSON: %w", err)
-		}
-		kind := token.Kind()
-		if (kind == '{' || kind == '[') && dec.StackDepth() > maxDepth {
-			return nil, fmt.Errorf("%w: more than %d levels", ErrTooDeep, maxDepth)
-		}
-		if dec.StackDepth() == 0 {
-			break
-		}
+func parse(src []byte, maxDepth int, strict bool) (Value, error) {
+	c := checkers.Get().(*checker)
+	defer c.release()
+	c.src, c.maxDepth, c.strict = src, maxDepth, strict
+
+	start := c.space(0)
+	end, err := c.value(start, 0)
+	if err != nil {
+		return nil, fmt.Errorf("reading JSON: %w", err)
 	}
-	end := int(dec.InputOffset())
-	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("reading JSON: more bytes behind the value at offset %d", end)
-	}
-	start := 0
-	for isSpace(src[start]) {
-		start++
+	if rest := c.space(end); rest < len(src) {
+		return nil, fmt.Errorf("reading JSON: more bytes behind the value at offset %d", rest)
 	}
 	return Value(src[start:end:end]), nil
 }
+
+// syntaxError names what is wrong and where, never the text itself: that may
+// hold secrets.
+func syntaxError(what string, at int) error {
+	return fmt.Errorf("%s at offset %d", what, at)
+}
+
+// ended is the error for a text that stops in the middle of a value.
+func ended() error { return io.ErrUnexpectedEOF }

@@ -85,12 +85,17 @@ func skipSpace(src []byte, i int) int {
 
 // skipString returns the offset behind the string that begins at i.
 func skipString(src []byte, i int) int {
-	for i++; src[i] != '"'; i++ {
-		if src[i] == '\\' {
-			i++
+	// Most strings are short, and long ones have few quotes in them.
+	for i++; ; i++ {
+		i += bytes.IndexByte(src[i:], '"')
+		escapes := 0
+		for src[i-1-escapes] == '\\' {
+			escapes++
+		}
+		if escapes%2 == 0 {
+			return i + 1
 		}
 	}
-	return i + 1
 }
 
 // skipValue returns the offset behind the value that begins at i.
