@@ -10,9 +10,9 @@ import (
 // 2026-07-28, server/utilities/caching). All pages get the same scope, whether
 // or not this one lost an element. Legacy answers only have existing hints
 // corrected, since their schema has none.
-func (w *Rewriter) cacheHints(result rawjson.Value, cacheable bool) (rawjson.Value, error) {
-	scope, ttl := result.Get("cacheScope"), result.Get("ttlMs")
-	kind, _ := result.Get("resultType").Text()
+func (w *Rewriter) cacheHints(result rawjson.Value, m *resultValues, cacheable bool) (rawjson.Value, error) {
+	scope, ttl := m[cacheScopeMember], m[ttlMsMember]
+	kind, _ := m[resultTypeMember].Text()
 	complete := kind == "" || kind == "complete"
 	insert := w.Era == Modern && cacheable && complete
 	var err error

@@ -8,16 +8,16 @@ import (
 // themselves, from what a tool or a prompt answers (`content` of a tools/call
 // result, `messages[].content` of a prompts/get result). Free text is not
 // judged.
-func (w *Rewriter) filterContent(result rawjson.Value) (rawjson.Value, error) {
+func (w *Rewriter) filterContent(result rawjson.Value, m *resultValues) (rawjson.Value, error) {
 	if !w.Content {
 		return result, nil
 	}
-	content := result.Get("content")
+	content := m[contentMember]
 	result, err := replaceIfChanged(result, content, content.MapElements(w.contentBlock), "content")
 	if err != nil {
 		return nil, err
 	}
-	messages := result.Get("messages")
+	messages := m[messagesMember]
 	return replaceIfChanged(result, messages, messages.MapElements(func(message rawjson.Value) (rawjson.Value, bool) {
 		block := message.Get("content")
 		if block.Kind() == rawjson.Array {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/rawjson"
@@ -37,9 +36,6 @@ type Request struct {
 	// URI of params.ref, depending on the method; empty where a method has none.
 	Name string
 }
-
-// metaVersion is where a modern request repeats the protocol revision.
-var metaVersion = []string{"_meta", "io.modelcontextprotocol/protocolVersion"}
 
 // Reader reads client messages. The zero value knows the methods of the protocol
 // and [DefaultDepth].
@@ -77,13 +73,11 @@ func (c Reader) Read(h http.Header, body []byte) (*Request, error) {
 		return nil, invalid(http.StatusBadRequest, CodeInvalidRequest, nil, "Invalid request: not an object")
 	}
 	r := &Request{Body: v}
-	if id := v.Get("id"); ValidID(id) {
-		r.ID = id
-	}
-	if err := r.readEnvelope(); err != nil {
+	params, err := r.readEnvelope()
+	if err != nil {
 		return nil, err
 	}
-	if err := r.readEra(h); err != nil {
+	if err := r.readEra(h, params.version); err != nil {
 		return nil, err
 	}
 	if r.Kind == Response {
@@ -92,11 +86,11 @@ func (c Reader) Read(h http.Header, body []byte) (*Request, error) {
 	if !known(r.Era, r.Method) {
 		return nil, MethodNotFound(r)
 	}
-	if err := r.readName(); err != nil {
+	if err := r.readName(params); err != nil {
 		return nil, err
 	}
 	if r.Era == Modern {
-		if err := r.checkModern(h); err != nil {
+		if err := r.checkModern(h, params.version); err != nil {
 			return nil, err
 		}
 	}
@@ -104,83 +98,84 @@ func (c Reader) Read(h http.Header, body []byte) (*Request, error) {
 }
 
 // readEnvelope checks the JSON-RPC members and finds out what is asked.
-func (r *Request) readEnvelope() error {
-	refuse := func(format string, args ...any) error {
-		return invalid(http.StatusBadRequest, CodeInvalidRequest, r.ID, "Invalid request: "+format, args...)
+func (r *Request) readEnvelope() (parameters, error) {
+	e, variant := openEnvelope(r.Body)
+	if ValidID(e.id) {
+		r.ID = e.id
 	}
-	if name := caseVariant(r.Body, envelopeMembers); name != "" {
-		return refuse("member names are case-sensitive")
+	refuse := func(format string, args ...any) (parameters, error) {
+		return parameters{}, invalid(http.StatusBadRequest, CodeInvalidRequest, r.ID, "Invalid request: "+format, args...)
 	}
-	if version, _ := r.Body.Get("jsonrpc").Text(); version != "2.0" {
+	const caseSensitive = "member names are case-sensitive"
+	if variant != "" {
+		return refuse(caseSensitive)
+	}
+	if version, _ := e.version.Text(); version != "2.0" {
 		return refuse(`jsonrpc must be "2.0"`)
 	}
-	id, method := r.Body.Get("id"), r.Body.Get("method")
-	if id.Exists() && !ValidID(id) {
+	if e.id.Exists() && r.ID == nil {
 		return refuse("id must be a string or an integer")
 	}
-	answer := r.Body.Get("result").Exists() || r.Body.Get("error").Exists()
+	answer := e.result.Exists() || e.failure.Exists()
 	switch {
-	case method.Exists() && answer:
+	case e.method.Exists() && answer:
 		return refuse("both a request and a response")
-	case method.Exists():
-		text, ok := method.Text()
+	case e.method.Exists():
+		text, ok := e.method.Text()
 		if !ok || text == "" {
 			return refuse("method must be a string")
 		}
-		if r.Method = text; !id.Exists() {
+		if r.Method = text; !e.id.Exists() {
 			r.Kind = Notification
 		}
-	case answer && id.Exists():
+	case answer && e.id.Exists():
 		r.Kind = Response
-		return nil
+		return parameters{}, nil
 	default:
 		return refuse("neither a request nor a response")
 	}
-	r.Params = r.Body.Get("params")
+	r.Params = e.params
 	if r.Params.Exists() && r.Params.Kind() != rawjson.Object {
 		return refuse("params must be an object")
 	}
-	if name := caseVariant(r.Params, paramsMembers); name != "" {
-		return refuse("member names are case-sensitive")
+	p, variant := openParameters(r.Params)
+	if variant != "" {
+		return refuse(caseSensitive)
 	}
-	for _, member := range []string{"_meta", "ref"} {
-		if inner := r.Params.Get(member); inner.Exists() && inner.Kind() != rawjson.Object {
-			return refuse("%s must be an object", member)
+	for _, inner := range []struct {
+		name  string
+		value rawjson.Value
+	}{{"_meta", p.meta}, {"ref", p.ref}} {
+		if inner.value.Exists() && inner.value.Kind() != rawjson.Object {
+			return refuse("%s must be an object", inner.name)
 		}
 	}
-	if name := caseVariant(r.Params.Get("_meta"), metaMembers); name != "" {
-		return refuse("member names are case-sensitive")
-	}
-	for member, known := range map[string][]string{"ref": refMembers, "notifications": listenMembers} {
-		if name := caseVariant(r.Params.Get(member), known); name != "" {
-			return refuse("member names are case-sensitive")
-		}
-	}
-	return nil
+	return p, nil
 }
 
 // readName finds what the message is about. A method that is about a name must
 // have one: without it the upstream and the policy would judge different things.
-func (r *Request) readName() error {
-	var path []string
+func (r *Request) readName(p parameters) error {
+	var where string
+	var value rawjson.Value
 	switch Subject(r.Method) {
 	case SubjectNone:
 		return nil
 	case SubjectTool, SubjectPrompt:
-		path = []string{"name"}
+		where, value = "name", p.name
 	case SubjectResource:
-		path = []string{"uri"}
+		where, value = "uri", p.uri
 	case SubjectTask:
-		path = []string{"taskId"}
+		where, value = "taskId", p.taskID
 	case SubjectReference:
-		path = []string{"ref", "name"}
-		if kind, _ := r.Params.Get("ref", "type").Text(); kind == "ref/resource" {
-			path = []string{"ref", "uri"}
+		where, value = "ref.name", p.ref.Get("name")
+		if kind, _ := p.ref.Get("type").Text(); kind == "ref/resource" {
+			where, value = "ref.uri", p.ref.Get("uri")
 		}
 	}
-	name, ok := r.Params.Get(path...).Text()
+	name, ok := value.Text()
 	if !ok {
-		return invalid(http.StatusBadRequest, CodeInvalidParams, r.ID, "Invalid params: %s must be a string", strings.Join(path, "."))
+		return invalid(http.StatusBadRequest, CodeInvalidParams, r.ID, "Invalid params: %s must be a string", where)
 	}
 	r.Name = name
 	return nil
@@ -188,9 +183,8 @@ func (r *Request) readName() error {
 
 // readEra classifies the message: modern if its body or its header says so, and
 // then both must say the same (MCP 2026-07-28, basic/versioning).
-func (r *Request) readEra(h http.Header) error {
+func (r *Request) readEra(h http.Header, meta rawjson.Value) error {
 	header := trimOWS(h.Get(HeaderVersion))
-	meta := r.Params.Get(metaVersion...)
 	claimed, ok := meta.Text()
 	switch {
 	case !meta.Exists():
@@ -209,47 +203,15 @@ func (r *Request) readEra(h http.Header) error {
 }
 
 // checkModern checks what a modern request must carry besides its era.
-func (r *Request) checkModern(h http.Header) error {
+func (r *Request) checkModern(h http.Header, version rawjson.Value) error {
 	if err := r.checkMirrors(h); err != nil {
 		return err
 	}
 	// Notifications carry no version in their body by the schema.
-	if r.Kind == Call && !r.Params.Get(metaVersion...).Exists() {
+	if r.Kind == Call && !version.Exists() {
 		return invalid(http.StatusBadRequest, CodeInvalidParams, r.ID, "Invalid params: _meta lacks the protocol version")
 	}
 	return nil
-}
-
-// Members that the gateway or an upstream reads by name. A member that differs
-// from one of these only in case is refused: some JSON readers fold case, and
-// then the policy would judge one value and the upstream run another.
-var (
-	envelopeMembers = []string{"jsonrpc", "id", "method", "params", "result", "error"}
-	paramsMembers   = []string{
-		"name", "arguments", "uri", "cursor", "ref", "argument", "context", "_meta", "protocolVersion", "capabilities",
-		"clientInfo", "level", "requestId", "taskId", "task", "notifications", "inputResponses", "requestState",
-	}
-	metaMembers = []string{
-		"progressToken", "io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientInfo",
-		"io.modelcontextprotocol/clientCapabilities", "io.modelcontextprotocol/logLevel", "openai/resource",
-	}
-	refMembers    = []string{"type", "name", "uri"}
-	listenMembers = []string{"toolsListChanged", "promptsListChanged", "resourcesListChanged", "resourceSubscriptions"}
-)
-
-// caseVariant returns a member of v that differs from a known one only in case.
-func caseVariant(v rawjson.Value, known []string) string {
-	for name := range v.Members() {
-		if slices.Contains(known, name) {
-			continue
-		}
-		for _, k := range known {
-			if strings.EqualFold(name, k) {
-				return name
-			}
-		}
-	}
-	return ""
 }
 
 // ValidID reports whether id is a string or an integer in plain digits

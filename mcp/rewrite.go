@@ -1,9 +1,9 @@
 package mcp
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/rawjson"
@@ -84,21 +84,21 @@ func (w *Rewriter) Message(message []byte) ([]byte, error) {
 	if v.Kind() != rawjson.Object {
 		return nil, fmt.Errorf("%w: not a JSON object", ErrUnfilterable)
 	}
-	if name := caseVariant(v, envelopeMembers); name != "" {
-		return nil, fmt.Errorf("%w: member %q is a case variant", ErrUnfilterable, name)
+	e, variant := openEnvelope(v)
+	if variant != "" {
+		return nil, fmt.Errorf("%w: member %q is a case variant", ErrUnfilterable, variant)
 	}
-	if v.Get("method").Exists() {
-		return w.serverMessage(v)
+	if e.method.Exists() {
+		return w.serverMessage(v, e)
 	}
-	result := v.Get("result")
-	if result.Kind() != rawjson.Object {
+	if e.result.Kind() != rawjson.Object {
 		return message, nil
 	}
-	rewritten, err := w.result(result)
+	rewritten, err := w.result(e.result)
 	switch {
 	case err != nil:
 		return nil, err
-	case len(rewritten) == len(result) && &rewritten[0] == &result[0]:
+	case rewritten.Is(e.result):
 		return message, nil
 	default:
 		return v.Set(rewritten, "result")
@@ -106,26 +106,25 @@ func (w *Rewriter) Message(message []byte) ([]byte, error) {
 }
 
 // serverMessage treats a notification or request of the server.
-func (w *Rewriter) serverMessage(v rawjson.Value) ([]byte, error) {
-	if v.Get("result").Exists() {
+func (w *Rewriter) serverMessage(v rawjson.Value, e envelope) ([]byte, error) {
+	if e.result.Exists() {
 		return nil, fmt.Errorf("%w: both a request and a response", ErrUnfilterable)
 	}
-	if !w.showsNotification(v) {
+	if !w.showsNotification(e) {
 		return nil, nil
 	}
-	params := v.Get("params")
-	sealed, err := w.sealTasks(params)
+	sealed, err := w.sealTasks(e.params)
 	if err != nil {
 		return nil, err
 	}
-	return replaceIfChanged(v, params, sealed, "params")
+	return replaceIfChanged(v, e.params, sealed, "params")
 }
 
 // showsNotification keeps updates of hidden resources from the caller.
-func (w *Rewriter) showsNotification(v rawjson.Value) bool {
-	switch method, _ := v.Get("method").Text(); method {
+func (w *Rewriter) showsNotification(e envelope) bool {
+	switch method, _ := e.method.Text(); method {
 	case "notifications/resources/updated":
-		uri, ok := v.Get("params", "uri").Text()
+		uri, ok := e.params.Get("uri").Text()
 		return ok && w.Shower.ShowsResource(uri)
 	case "notifications/tools/list_changed":
 		if w.ListChanged != nil {
@@ -135,27 +134,23 @@ func (w *Rewriter) showsNotification(v rawjson.Value) bool {
 	return true
 }
 
-// Members of results that decide what a client takes them for.
-var resultMembers = []string{
-	"tools", "prompts", "resources", "resourceTemplates", "contents", "capabilities", "nextCursor",
-	"protocolVersion", "supportedVersions", "resultType", "ttlMs", "cacheScope",
-}
-
 func (w *Rewriter) result(result rawjson.Value) (rawjson.Value, error) {
-	if name := caseVariant(result, resultMembers); name != "" {
-		return nil, fmt.Errorf("%w: result member %q is a case variant", ErrUnfilterable, name)
+	members, variant := openResult(result)
+	if variant != "" {
+		return nil, fmt.Errorf("%w: result member %q is a case variant", ErrUnfilterable, variant)
 	}
-	result, cacheable, err := w.filterLists(result)
+	given := result
+	result, cacheable, err := w.filterLists(result, &members)
 	if err != nil {
 		return nil, err
 	}
-	if capabilities := result.Get("capabilities"); capabilities.Kind() == rawjson.Object && isHandshake(result) {
-		cacheable = result.Get("supportedVersions").Exists()
+	if capabilities := members[capabilitiesMember]; capabilities.Kind() == rawjson.Object && members.isHandshake() {
+		cacheable = members[supportedVersionsMember].Exists()
 		if result, err = replaceIfChanged(result, capabilities, w.capabilities(capabilities), "capabilities"); err != nil {
 			return nil, err
 		}
 	}
-	if result, err = w.filterContent(result); err != nil {
+	if result, err = w.filterContent(result, &members); err != nil {
 		return nil, err
 	}
 	if result, err = w.Decorate.Result(result); err != nil {
@@ -164,7 +159,10 @@ func (w *Rewriter) result(result rawjson.Value) (rawjson.Value, error) {
 	if result, err = w.sealTasks(result); err != nil {
 		return nil, err
 	}
-	return w.cacheHints(result, cacheable)
+	if !result.Is(given) {
+		members, _ = openResult(result)
+	}
+	return w.cacheHints(result, &members, cacheable)
 }
 
 // capabilities decorates the capabilities of a handshake.
@@ -173,12 +171,6 @@ func (w *Rewriter) capabilities(capabilities rawjson.Value) rawjson.Value {
 		capabilities = capabilities.Delete("tasks").Delete("extensions", "io.modelcontextprotocol/tasks")
 	}
 	return w.Decorate.Capabilities(w.Era, capabilities)
-}
-
-// isHandshake tells results of initialize and server/discover from results
-// that merely have a member called capabilities.
-func isHandshake(result rawjson.Value) bool {
-	return result.Get("protocolVersion").Exists() || result.Get("supportedVersions").Exists()
 }
 
 func keepIfEqual(v rawjson.Value, want string) rawjson.Value {
@@ -190,7 +182,7 @@ func keepIfEqual(v rawjson.Value, want string) rawjson.Value {
 
 // replaceIfChanged sets a member unless its value is still the same bytes.
 func replaceIfChanged(object, before, after rawjson.Value, member string) (rawjson.Value, error) {
-	if slices.Equal(before, after) && before.Exists() == after.Exists() {
+	if bytes.Equal(before, after) && before.Exists() == after.Exists() {
 		return object, nil
 	}
 	changed, err := object.Set(after, member)

@@ -79,7 +79,7 @@ func (v Value) MapElements(f func(Value) (Value, bool)) Value {
 		case !keep:
 			changed = true
 			continue
-		case !same(out, element):
+		case !out.Is(element):
 			changed = true
 		}
 		kept = append(kept, out)
@@ -123,10 +123,4 @@ func (v Value) appendMember(name string, value Value) Value {
 
 func splice(v Value, start, end int, middle Value) Value {
 	return slices.Concat(v[:start], middle, v[end:])
-}
-
-// same reports whether two values are the same bytes in memory, which is how a
-// caller of MapElements says "unchanged" without a comparison.
-func same(a, b Value) bool {
-	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }

@@ -123,7 +123,7 @@ func TestDeleteTakesExactlyOneComma(t *testing.T) {
 
 func TestMapElementsReturnsTheSameBytesWhenNothingChanged(t *testing.T) {
 	v := mustParse(t, `[ 1 , {"a":2} ]`)
-	if got := v.MapElements(func(e Value) (Value, bool) { return e, true }); !same(got, v) {
+	if got := v.MapElements(func(e Value) (Value, bool) { return e, true }); !got.Is(v) {
 		t.Errorf("unchanged array was copied: %s", got)
 	}
 	if got := v.MapElements(func(e Value) (Value, bool) { return e, e.Kind() == Object }); string(got) != `[{"a":2}]` {

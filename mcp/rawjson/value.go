@@ -121,6 +121,20 @@ func (v Value) Len() int {
 	return n
 }
 
+// Empty reports whether v is an object or an array with nothing in it.
+func (v Value) Empty() bool {
+	if v.Kind() != Object && v.Kind() != Array {
+		return false
+	}
+	return skipSpace(v, 1) == len(v)-1
+}
+
+// Is reports whether two values are the same bytes in memory, which says
+// without a comparison that nothing was changed.
+func (v Value) Is(other Value) bool {
+	return len(v) == len(other) && (len(v) == 0 || &v[0] == &other[0])
+}
+
 // Quote returns s as a JSON string. Bytes that are not UTF-8 become U+FFFD.
 func Quote(s string) Value {
 	quoted, _ := jsontext.AppendQuote(nil, s)
