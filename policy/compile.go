@@ -20,18 +20,20 @@ type Policy struct {
 	hiddenHeaders []string
 	rules         map[Kind]*ruleSet
 	reads         Reads
+	conditional   bool // some rule has a when
 }
 
 // ruleSet holds the rules of one kind. An exact name beats every pattern, and
 // there are no two rules for one exact name.
 type ruleSet struct {
 	exact map[string]*compiledRule
-	globs []*compiledRule // most specific first
+	globs globIndex
 }
 
 type compiledRule struct {
 	Rule
 	pattern Pattern
+	weight  int
 	// when are the conditions that decide whether a name is shown;
 	// whenCalled those that read arguments and can only refuse a call.
 	when, whenCalled []*celrule.Expression
@@ -95,7 +97,8 @@ func (pol *Policy) compile(r Rule) (*compiledRule, error) {
 	if pol.mixed && !r.Deny && !r.Anonymous && !r.asksCaller() && !pattern.Exact() {
 		return nil, errors.New("without conditions the rule opens in mixed mode all that fits to callers without a token; write anonymous if you mean that, or name scopes")
 	}
-	compiled := &compiledRule{Rule: r, pattern: pattern}
+	compiled := &compiledRule{Rule: r, pattern: pattern, weight: pattern.weight()}
+	pol.conditional = pol.conditional || len(r.When) > 0
 	for _, text := range r.When {
 		expression, err := pol.condition(r.Kind, text)
 		if err != nil {
@@ -135,16 +138,14 @@ func (pol *Policy) condition(kind Kind, text string) (*celrule.Expression, error
 
 func newRuleSet(rules []*compiledRule) *ruleSet {
 	set := &ruleSet{exact: make(map[string]*compiledRule)}
+	rules = slices.SortedStableFunc(slices.Values(rules), func(a, b *compiledRule) int { return cmp.Compare(b.weight, a.weight) })
 	for _, rule := range rules {
 		if rule.pattern.Exact() {
 			set.exact[rule.Pattern] = rule
 		} else {
-			set.globs = append(set.globs, rule)
+			set.globs.add(rule)
 		}
 	}
-	slices.SortStableFunc(set.globs, func(a, b *compiledRule) int {
-		return cmp.Compare(b.pattern.weight(), a.pattern.weight())
-	})
 	return set
 }
 
@@ -157,12 +158,7 @@ func (pol *Policy) find(kind Kind, name string) *compiledRule {
 	if rule, ok := set.exact[name]; ok {
 		return rule
 	}
-	for _, rule := range set.globs {
-		if rule.pattern.Match(name) {
-			return rule
-		}
-	}
-	return nil
+	return set.globs.find(name)
 }
 
 func ambiguities(kind Kind, rules []*compiledRule) []error {
@@ -180,13 +176,12 @@ func ambiguities(kind Kind, rules []*compiledRule) []error {
 			exact[rule.Pattern] = true
 			continue
 		}
-		weight := rule.pattern.weight()
-		for _, other := range byWeight[weight] {
+		for _, other := range byWeight[rule.weight] {
 			if other.pattern.overlaps(rule.pattern) {
 				report(other.Pattern, rule.Pattern)
 			}
 		}
-		byWeight[weight] = append(byWeight[weight], rule)
+		byWeight[rule.weight] = append(byWeight[rule.weight], rule)
 	}
 	return problems
 }

@@ -32,7 +32,7 @@ func (pol *Policy) Unused(kind Kind, names []string) []string {
 			unused = append(unused, rule.Pattern)
 		}
 	}
-	for _, rule := range set.globs {
+	for rule := range set.globs.all() {
 		if !used[rule] {
 			unused = append(unused, rule.Pattern)
 		}

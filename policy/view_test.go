@@ -123,19 +123,3 @@ func TestEveryVerdictHasItsWord(t *testing.T) {
 		t.Errorf("verdicts share words: %v", words)
 	}
 }
-
-func BenchmarkDecide(b *testing.B) {
-	rules := []Rule{{Kind: Tool, Pattern: "*.read", When: []string{`"admin" in claims.roles`}}}
-	for i := range 50 {
-		rules = append(rules, Rule{Kind: Tool, Pattern: "exact." + strings.Repeat("x", i+1), Scopes: []string{"a"}})
-	}
-	pol := compile(b, Config{Rules: rules})
-	p := &Principal{Subject: "s", Scopes: []string{"a"}, Claims: map[string]any{"roles": []any{"admin"}}}
-	b.ReportAllocs()
-	for b.Loop() {
-		view := pol.View(p)
-		if !view.Shows(Tool, "exact.xxxx") || !view.Shows(Tool, "settings.read") || view.Shows(Tool, "other") {
-			b.Fatal("wrong")
-		}
-	}
-}

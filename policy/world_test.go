@@ -311,6 +311,18 @@ func (w *world) examine(pol *Policy, p *Principal, seen map[Verdict]int) string 
 	narrowed := *p
 	pol.Narrow(&narrowed, []string{"r"})
 	narrow := pol.View(&narrowed).With(nil, w)
+	// Somebody else with the same tenant, scopes and roles.
+	twin := *p
+	twin.Subject, twin.Scopes = "twin", slices.Clone(p.Scopes)
+	slices.Reverse(twin.Scopes)
+	twinView := pol.View(&twin).With(nil, w)
+	key, keyed := view.Key()
+	if twinKey, ok := twinView.Key(); key != twinKey || keyed != ok {
+		return "equal callers with different keys"
+	}
+	if _, ok := narrow.Key(); ok {
+		return "a key although the membership withholds scopes"
+	}
 	for kind, names := range w.names {
 		for _, name := range names {
 			d := view.Decide(kind, name)
@@ -320,6 +332,9 @@ func (w *world) examine(pol *Policy, p *Principal, seen map[Verdict]int) string 
 			}
 			if kind != Tool {
 				continue
+			}
+			if twins := twinView.Decide(kind, name); keyed && twins.Verdict != d.Verdict {
+				return fmt.Sprintf("tool %q: %v, and %v for a caller with the same key", name, d.Verdict, twins.Verdict)
 			}
 			for _, arguments := range []string{`{"ok":true}`, `{"ok":false}`} {
 				called := view.DecideCall(name, []byte(arguments))
