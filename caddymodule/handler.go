@@ -151,6 +151,7 @@ type Handler struct {
 	methods         []policy.Pattern
 	hints           *hints
 	schemas         *schemaMemory
+	lists           *listMemo
 	state           *sharedState
 	assertions      *assertions        // nil without
 	exchanger       *token.Exchanger   // nil without

@@ -48,6 +48,7 @@ func (m *Handler) Provision(ctx caddy.Context) error {
 	m.argumentChecker = &arguments.Checker{}
 	m.warned = &onceSet{seen: make(map[string]bool)}
 	m.catalogs = mcp.NewCatalogCache(catalogCapacity, catalogTTL, catalogTimeout)
+	m.lists = new(listMemo)
 	if err := registerMetrics(ctx); err != nil {
 		return fmt.Errorf("registering metrics: %w", err)
 	}

@@ -37,9 +37,10 @@ var errAnswerRefused = errors.New("answer refused")
 type responseWriter struct {
 	http.ResponseWriter // never written to before WriteHeader has decided
 
-	e        *exchange
-	rewriter *mcp.Rewriter
-	cors     http.Header
+	e         *exchange
+	rewriter  *mcp.Rewriter
+	decorator *openaiView
+	cors      http.Header
 
 	mu          sync.Mutex // the keep-alive timer writes beside the handler
 	keepAlive   *time.Timer
@@ -53,7 +54,11 @@ type responseWriter struct {
 }
 
 func newResponseWriter(w http.ResponseWriter, e *exchange, cors http.Header) *responseWriter {
-	return &responseWriter{ResponseWriter: w, e: e, rewriter: e.newRewriter(), cors: cors, splitter: mcp.Splitter{Limit: int(e.limits.event)}}
+	decorator := newOpenAIView(e.view)
+	return &responseWriter{
+		ResponseWriter: w, e: e, rewriter: e.newRewriter(decorator), decorator: decorator, cors: cors,
+		splitter: mcp.Splitter{Limit: int(e.limits.event)},
+	}
 }
 
 // WriteHeader implements http.ResponseWriter.
@@ -264,7 +269,16 @@ func (w *responseWriter) event(e mcp.Event) error {
 // rewrite filters one message; with a decoy on its way, the name the caller
 // asked for takes the place of the random one.
 func (w *responseWriter) rewrite(message []byte) ([]byte, error) {
+	key, repeats := w.listKey(message)
+	if repeats {
+		if out, known := w.e.lists.get(key, message, w.e.message.ID); known {
+			return out, nil
+		}
+	}
 	out, err := w.rewriter.Message(message)
+	if repeats && err == nil && out != nil {
+		w.e.lists.put(key, bytes.Clone(message), out, w.e.message.ID)
+	}
 	if err == nil && w.e.decoy != nil {
 		out = w.e.decoy.Restore(out)
 	}

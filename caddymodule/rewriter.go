@@ -11,11 +11,11 @@ import (
 )
 
 // newRewriter wires the rewriting of this exchange's answer.
-func (e *exchange) newRewriter() *mcp.Rewriter {
+func (e *exchange) newRewriter(decorator *openaiView) *mcp.Rewriter {
 	rewriter := &mcp.Rewriter{
 		Era:         e.era(),
 		Shower:      e.view,
-		Decorate:    newOpenAIView(e.view),
+		Decorate:    decorator,
 		Next:        e.nextPage(),
 		Content:     e.Policy.Results != policy.Pass && !e.rules.HidesNothing(),
 		Tasks:       e.servesTasks(),

@@ -84,6 +84,12 @@ func (v Value) Get(path ...string) Value {
 	return v
 }
 
+// Span returns the offsets of a member's value in v, and false if there is none.
+func (v Value) Span(name string) (start, end int, ok bool) {
+	m, ok := v.find(name)
+	return m.value, m.end, ok
+}
+
 // Members yields the members of an object in their order, names unescaped;
 // nothing for any other kind.
 func (v Value) Members() iter.Seq2[string, Value] {
