@@ -48,6 +48,13 @@ func (Affinity) Select(pool reverseproxy.UpstreamPool, r *http.Request, _ http.R
 	if !ok {
 		a = &affinity{}
 	}
+	if a.pinned == "" && len(pool) == 1 {
+		if !pool[0].Available() {
+			return nil
+		}
+		a.chosen = pool[0].Dial
+		return pool[0]
+	}
 	var best *reverseproxy.Upstream
 	var highest [sha256.Size]byte
 	for _, candidate := range pool {

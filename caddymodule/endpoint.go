@@ -134,7 +134,11 @@ func (e *exchange) read(w http.ResponseWriter) error {
 		return &mcp.Error{Status: http.StatusUnsupportedMediaType, Code: mcp.CodeInvalidRequest, Message: "Content-Type must be application/json"}
 	}
 	// Read to the end, also of a refused body: HTTP/1.1 keep-alive depends on it.
-	body, err := io.ReadAll(http.MaxBytesReader(w, e.r.Body, e.limits.requestBody))
+	var buffer bytes.Buffer
+	// What a client announces may never come: longer bodies take memory as they do.
+	buffer.Grow(int(min(max(e.r.ContentLength, 0), 64<<10)) + bytes.MinRead)
+	_, err := buffer.ReadFrom(http.MaxBytesReader(w, e.r.Body, e.limits.requestBody))
+	body := buffer.Bytes()
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return &mcp.Error{
 			Status: http.StatusRequestEntityTooLarge, Code: mcp.CodeInvalidRequest,

@@ -46,11 +46,34 @@ func (h identityHeaders) set(header http.Header, p *policy.Principal) {
 }
 
 func (h identityHeaders) owns(name string) bool {
-	return strings.HasPrefix(foldHeader(name), h.folded)
+	if len(name) < len(h.folded) {
+		return false
+	}
+	for i := range len(h.folded) {
+		if foldHeaderByte(name[i]) != h.folded[i] {
+			return false
+		}
+	}
+	return true
 }
 
 func foldHeader(name string) string {
-	return strings.NewReplacer("_", "-", ".", "-").Replace(strings.ToLower(name))
+	folded := []byte(name)
+	for i, c := range folded {
+		folded[i] = foldHeaderByte(c)
+	}
+	return string(folded)
+}
+
+func foldHeaderByte(c byte) byte {
+	switch {
+	case c >= 'A' && c <= 'Z':
+		return c + 'a' - 'A'
+	case c == '_' || c == '.':
+		return '-'
+	default:
+		return c
+	}
 }
 
 // forwardsToken reports whether the operator wants the server to see tokens.

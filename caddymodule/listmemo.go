@@ -61,8 +61,13 @@ func (m *listMemo) get(key listKey, message []byte, id rawjson.Value) ([]byte, b
 	return slices.Concat(known.rewritten[:at], id, known.rewritten[at+known.idLength:]), true
 }
 
-// put remembers a message, whose bytes must not change any more.
+// put remembers a message, whose bytes must not change any more. Lists with a
+// cursor are left out: cursors are sealed anew each time, and an empty page is
+// followed by others.
 func (m *listMemo) put(key listKey, message, rewritten []byte, id rawjson.Value) {
+	if bytes.Contains(message, []byte(`"nextCursor"`)) {
+		return
+	}
 	known := &rewrittenList{original: message, rewritten: rewritten, idLength: len(id)}
 	var same bool
 	if known.idInOriginal, same = idPlace(message, id); !same {
@@ -109,8 +114,7 @@ func idPlace(message []byte, id rawjson.Value) (int, bool) {
 // false where it depends on more than a key can hold.
 func (w *responseWriter) listKey(message []byte) (listKey, bool) {
 	e := w.e
-	// Cursors are sealed anew each time, and an empty page is followed by others.
-	if e.message == nil || e.message.Method != "tools/list" || e.decoy != nil || bytes.Contains(message, []byte(`"nextCursor"`)) {
+	if e.message == nil || e.message.Method != "tools/list" || e.decoy != nil {
 		return listKey{}, false
 	}
 	view, ok := e.view.Key()

@@ -96,8 +96,16 @@ func (w *responseWriter) writeHeaderLocked(status int) {
 		w.startKeepAliveLocked()
 	default:
 		w.mode = buffer
+		if length, err := strconv.ParseInt(h.Get("Content-Length"), 10, 64); err == nil && length > 0 {
+			// Only a hint, and from a server that may lie: bounded by what a
+			// buffer would soon grow to anyway.
+			w.body.Grow(int(min(length, w.e.limits.message, maxExpectedBody)))
+		}
 	}
 }
+
+// maxExpectedBody bounds the memory taken for an answer that has not come yet.
+const maxExpectedBody = 8 << 20
 
 // isCompressed looks at every coding of every line: clients join them.
 func isCompressed(h http.Header) bool {

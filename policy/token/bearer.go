@@ -73,13 +73,23 @@ func isB64Token(s string) bool {
 		return false
 	}
 	for i := range len(body) {
-		if c := body[i]; !isAlphaNumeric(c) && !strings.ContainsRune("-._~+/", rune(c)) {
+		if !b64TokenBytes[body[i]] {
 			return false
 		}
 	}
 
 	return true
 }
+
+// b64TokenBytes are the bytes of a b64token, as a table: every request has a
+// kilobyte of them.
+var b64TokenBytes = func() (allowed [256]bool) {
+	for c := range 256 {
+		allowed[c] = isAlphaNumeric(byte(c)) || c < 0x80 && strings.ContainsRune("-._~+/", rune(c))
+	}
+
+	return allowed
+}()
 
 // isHTTPToken matches token of RFC 9110 §5.6.2.
 func isHTTPToken(s string) bool {
