@@ -15,7 +15,7 @@ type globIndex struct {
 }
 
 type (
-	globShape struct{ prefix, suffix int }   // lengths
+	globShape struct{ prefix, suffix int }    // lengths
 	globEnds  struct{ prefix, suffix string } // literals
 )
 

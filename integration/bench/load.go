@@ -47,7 +47,7 @@ func closedLoop(t traffic, connections int, d time.Duration, first uint64) outco
 func fixedCount(t traffic, connections, count int, first uint64) outcome {
 	var next atomic.Uint64
 	return drive(t, connections, func(send func(n uint64, due time.Time)) {
-		for n := next.Add(1) - 1; n < uint64(count); n = next.Add(1) - 1 {
+		for n := next.Add(1) - 1; n < uint64(count); n = next.Add(1) - 1 { //nolint:gosec // never negative
 			send(first+n, time.Now())
 		}
 	})

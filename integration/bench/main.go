@@ -63,7 +63,7 @@ func run() error {
 	out := flag.String("out", "", "folder for performance.md, performance.json and the charts; default docs, nothing for -quick and -only")
 	flag.Parse()
 	if *serve {
-		return runServer()
+		return runServer(context.Background())
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -101,16 +101,16 @@ func run() error {
 // start builds and starts everything that is measured.
 func (b *bench) start(ctx context.Context, peers, withVMCP bool) (err error) {
 	if pinned() {
-		if err := pin(os.Getpid(), loadCore); err != nil {
+		if err := pin(ctx, os.Getpid(), loadCore); err != nil {
 			return err
 		}
 	}
 	fmt.Println("building")
-	b.caddy, err = build(b.dir, "caddy", "github.com/caddy-mcp-app/caddy-mcp-app/cmd/caddy")
+	b.caddy, err = build(ctx, b.dir, "caddy", "github.com/caddy-mcp-app/caddy-mcp-app/cmd/caddy")
 	if err != nil {
 		return err
 	}
-	b.plain, err = build(b.dir, "stock", "github.com/caddyserver/caddy/v2/cmd/caddy")
+	b.plain, err = build(ctx, b.dir, "stock", "github.com/caddyserver/caddy/v2/cmd/caddy")
 	if err != nil {
 		return err
 	}
@@ -144,13 +144,13 @@ func (b *bench) start(ctx context.Context, peers, withVMCP bool) (err error) {
 func (b *bench) startPath(ctx context.Context, name string) (*path, error) {
 	switch name {
 	case oauth2Proxy:
-		binary, err := install(name, "github.com/oauth2-proxy/oauth2-proxy/v7@v7.15.6")
+		binary, err := install(ctx, name, "github.com/oauth2-proxy/oauth2-proxy/v7@v7.15.6")
 		if err != nil {
 			return nil, err
 		}
 		return startOAuth2Proxy(ctx, binary, b.site)
 	case vmcp:
-		binary, err := install(name, "github.com/stacklok/toolhive/cmd/vmcp@v0.47.0")
+		binary, err := install(ctx, name, "github.com/stacklok/toolhive/cmd/vmcp@v0.47.0")
 		if err != nil {
 			return nil, err
 		}
@@ -174,9 +174,9 @@ func (b *bench) stop() error {
 }
 
 // build compiles a program of this module's dependency graph.
-func build(dir, name, pkg string) (string, error) {
+func build(ctx context.Context, dir, name, pkg string) (string, error) {
 	binary := filepath.Join(dir, name)
-	out, err := exec.Command("go", "build", "-o", binary, pkg).CombinedOutput() //nolint:gosec // our own arguments
+	out, err := exec.CommandContext(ctx, "go", "build", "-o", binary, pkg).CombinedOutput() //nolint:gosec // our own arguments
 	if err != nil {
 		return "", fmt.Errorf("building %s: %w: %s", name, err, out)
 	}
@@ -185,19 +185,19 @@ func build(dir, name, pkg string) (string, error) {
 
 // install builds a peer at a pinned version, beside the module cache so that it
 // is built once.
-func install(name, version string) (string, error) {
-	gopath, err := exec.Command("go", "env", "GOPATH").Output()
+func install(ctx context.Context, name, version string) (string, error) {
+	gopath, err := exec.CommandContext(ctx, "go", "env", "GOPATH").Output()
 	if err != nil {
 		return "", fmt.Errorf("asking for GOPATH: %w", err)
 	}
 	dir := filepath.Join(strings.TrimSpace(string(gopath)), "mcp-app-tools")
 	binary := filepath.Join(dir, name)
 	module, wanted, _ := strings.Cut(version, "@")
-	if info, err := exec.Command("go", "version", "-m", binary).Output(); err == nil && strings.Contains(string(info), wanted) {
+	if info, err := exec.CommandContext(ctx, "go", "version", "-m", binary).Output(); err == nil && strings.Contains(string(info), wanted) { //nolint:gosec // our own arguments
 		return binary, nil
 	}
 	fmt.Println("building", module, wanted)
-	install := exec.Command("go", "install", version)
+	install := exec.CommandContext(ctx, "go", "install", version) //nolint:gosec // our own arguments
 	install.Env = append(os.Environ(), "GOBIN="+dir)
 	install.Dir = os.TempDir()
 	if out, err := install.CombinedOutput(); err != nil {

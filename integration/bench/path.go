@@ -111,7 +111,7 @@ func (s site) fill(name, text string) (string, error) {
 func startCaddy(ctx context.Context, name, binary, config string, s site) (*path, error) {
 	var err error
 	for _, addr := range []*string{&s.Addr, &s.Admin} {
-		if *addr, err = freeAddress(); err != nil {
+		if *addr, err = freeAddress(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -123,12 +123,12 @@ func startCaddy(ctx context.Context, name, binary, config string, s site) (*path
 	if err != nil {
 		return nil, err
 	}
-	return &path{name: name, addr: s.Addr, admin: s.Admin, config: file, proxy: p}, waitFor(p, s.Addr)
+	return &path{name: name, addr: s.Addr, admin: s.Admin, config: file, proxy: p}, waitFor(ctx, p, s.Addr)
 }
 
 // startOAuth2Proxy starts the peer that checks tokens alone.
 func startOAuth2Proxy(ctx context.Context, binary string, s site) (*path, error) {
-	addr, err := freeAddress()
+	addr, err := freeAddress(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func startOAuth2Proxy(ctx context.Context, binary string, s site) (*path, error)
 	if err != nil {
 		return nil, err
 	}
-	return &path{name: oauth2Proxy, addr: addr, proxy: p}, waitFor(p, addr)
+	return &path{name: oauth2Proxy, addr: addr, proxy: p}, waitFor(ctx, p, addr)
 }
 
 const vmcpConfig = `name: bench
@@ -181,7 +181,7 @@ aggregation:
 // startVMCP starts the peer that filters. It is a session aggregator that
 // re-encodes answers, and knows the legacy era only.
 func startVMCP(ctx context.Context, binary string, s site, token string) (*path, error) {
-	addr, err := freeAddress()
+	addr, err := freeAddress(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +194,7 @@ func startVMCP(ctx context.Context, binary string, s site, token string) (*path,
 	if err != nil {
 		return nil, err
 	}
-	if err := waitFor(p, addr); err != nil {
+	if err := waitFor(ctx, p, addr); err != nil {
 		return nil, err
 	}
 	made := &path{name: vmcp, addr: addr, proxy: p}

@@ -58,7 +58,7 @@ func start(ctx context.Context, dir, name string, core int, command ...string) (
 		_ = p.Cmd.Process.Kill()
 		<-p.done
 	})
-	if err := pin(p.Cmd.Process.Pid, core); err != nil {
+	if err := pin(ctx, p.Cmd.Process.Pid, core); err != nil {
 		p.stop()
 		return nil, err
 	}
@@ -97,12 +97,12 @@ func pinned() bool {
 	return err == nil && runtime.NumCPU() > 1
 }
 
-func pin(pid, core int) error {
+func pin(ctx context.Context, pid, core int) error {
 	if !pinned() {
 		return nil
 	}
 	// All threads that the process has already, and so those it makes.
-	out, err := exec.Command("taskset", "--all-tasks", "--cpu-list", "--pid", strconv.Itoa(core), strconv.Itoa(pid)).CombinedOutput() //nolint:gosec // numbers only
+	out, err := exec.CommandContext(ctx, "taskset", "--all-tasks", "--cpu-list", "--pid", strconv.Itoa(core), strconv.Itoa(pid)).CombinedOutput() //nolint:gosec // numbers only
 	if err != nil {
 		return fmt.Errorf("pinning process %d: %w: %s", pid, err, out)
 	}
@@ -110,8 +110,8 @@ func pin(pid, core int) error {
 }
 
 // freeAddress returns a loopback address nobody listens on at the moment.
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+func freeAddress(ctx context.Context) (string, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
 	}
@@ -119,9 +119,9 @@ func freeAddress() (string, error) {
 }
 
 // waitFor waits until somebody listens on addr.
-func waitFor(p *process, addr string) error {
+func waitFor(ctx context.Context, p *process, addr string) error {
 	for range 400 {
-		if c, err := net.Dial("tcp", addr); err == nil {
+		if c, err := new(net.Dialer).DialContext(ctx, "tcp", addr); err == nil {
 			return c.Close()
 		}
 		select {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -27,8 +28,8 @@ type server struct {
 }
 
 // runServer serves until the process is killed, and prints its address.
-func runServer() error {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+func runServer(ctx context.Context) error {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}

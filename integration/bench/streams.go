@@ -168,7 +168,7 @@ func (b *bench) openStreams(p *path, count int) (open []*conn, failed int) {
 			}
 		})
 	}
-	for n := range uint64(count) {
+	for n := range uint64(count) { //nolint:gosec // never negative
 		next <- first + n
 	}
 	close(next)

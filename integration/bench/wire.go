@@ -24,7 +24,7 @@ type conn struct {
 }
 
 func dial(addr string) (*conn, error) {
-	c, err := net.Dial("tcp", addr)
+	c, err := net.Dial("tcp", addr) //nolint:noctx // bounded by the deadline of each request
 	if err != nil {
 		return nil, fmt.Errorf("connecting: %w", err)
 	}
@@ -51,7 +51,7 @@ func (c *conn) roundTrip(request []byte, body *bytes.Buffer) (answerHead, error)
 	if err != nil {
 		return head, err
 	}
-	var to io.Writer = io.Discard
+	to := io.Discard
 	if body != nil {
 		to = body
 	}
