@@ -3,10 +3,8 @@ package caddymodule
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"maps"
 	"net/http"
@@ -17,6 +15,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp"
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/flight"
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/rawjson"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
 )
@@ -53,16 +52,20 @@ func (q *questions) exchange(ctx context.Context, method string, header http.Hea
 	if len(body) > 0 {
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	}
-	answer := &answerWriter{header: make(http.Header), limit: catalogBytes, id: id, found: cancel}
+	answer := &answerWriter{header: make(http.Header), collector: mcp.Collector{ID: id}, found: cancel}
 	if err := q.assert(r); err != nil {
 		return nil, err
 	}
 	where := q.affinity
 	r = withAffinity(caddyhttp.PrepareRequest(r, caddy.NewReplacer(), answer, q.server), &where)
-	if err := serveRecovering(q.next, answer, r); err != nil && !answer.complete {
-		return nil, err
+	err := serveRecovering(q.next, answer, r)
+	if err == nil || answer.collector.Complete() || answer.failure != nil {
+		return answer.result()
 	}
-	return answer.result()
+	if refused, ok := errors.AsType[caddyhttp.HandlerError](err); ok && refused.StatusCode >= http.StatusBadRequest && answer.status == 0 {
+		return &mcp.Answer{Status: refused.StatusCode, Header: answer.header}, nil
+	}
+	return nil, err
 }
 
 // mergedContext takes deadline and cancellation from one context and values
@@ -96,15 +99,11 @@ func serveRecovering(h caddyhttp.Handler, w http.ResponseWriter, r *http.Request
 
 // answerWriter collects one bounded answer.
 type answerWriter struct {
-	header   http.Header
-	status   int
-	body     bytes.Buffer
-	limit    int
-	tooLarge bool
-	id       rawjson.Value // of the message waited for
-	found    func()        // called when it has come
-	complete bool
-	splitter mcp.Splitter
+	header    http.Header
+	status    int
+	collector mcp.Collector
+	failure   error  // what made the answer useless
+	found     func() // called when the message waited for has come
 }
 
 // Header implements http.ResponseWriter.
@@ -120,23 +119,14 @@ func (w *answerWriter) WriteHeader(status int) {
 // Write implements http.ResponseWriter.
 func (w *answerWriter) Write(p []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
-	if w.body.Len()+len(p) > w.limit {
-		w.tooLarge = true
-		return 0, errors.New("answer too large")
+	if w.failure == nil {
+		w.failure = w.collector.Add(p, mcp.IsEventStream(w.header.Get("Content-Type")))
 	}
-	w.body.Write(p)
-	if w.id.Exists() && mcp.IsEventStream(w.header.Get("Content-Type")) {
-		// Some servers keep the stream open behind the answer.
-		err := w.splitter.Write(p, func(event mcp.Event) error {
-			if bytes.Contains(event.Data, w.id) {
-				w.complete = true
-				w.found()
-			}
-			return nil
-		})
-		if err != nil {
-			return 0, err
-		}
+	if w.failure != nil {
+		return 0, w.failure
+	}
+	if w.collector.Complete() {
+		w.found()
 	}
 	return len(p), nil
 }
@@ -146,14 +136,14 @@ func (w *answerWriter) Flush() {}
 
 func (w *answerWriter) result() (*mcp.Answer, error) {
 	switch {
-	case w.tooLarge:
-		return nil, fmt.Errorf("the answer is larger than %d bytes", w.limit)
+	case w.failure != nil:
+		return nil, w.failure
 	case w.status == 0:
-		return nil, errors.New("no handler answered")
+		return nil, fmt.Errorf("%w: no handler answered", mcp.ErrMalformed)
 	case w.header.Get("Content-Encoding") != "" && w.header.Get("Content-Encoding") != "identity":
-		return nil, errors.New("the answer is compressed although that was not asked for")
+		return nil, fmt.Errorf("%w: it is compressed although that was not asked for", mcp.ErrMalformed)
 	}
-	return &mcp.Answer{Status: w.status, Header: w.header, Body: w.body.Bytes()}, nil
+	return &mcp.Answer{Status: w.status, Header: w.header, Body: w.collector.Bytes()}, nil
 }
 
 // neutralHeaders do not influence what a server lists, or are accounted for in
@@ -166,30 +156,20 @@ var neutralHeaders = map[string]bool{
 }
 
 // catalogKey is a hash of everything that may change what the server lists.
-func (q *questions) catalogKey(p *policy.Principal, question *mcp.Request) mcp.CatalogKey {
-	h := sha256.New()
+func (q *questions) catalogKey(p *policy.Principal, question *mcp.Request) flight.Key {
 	r := q.template
-	hashStrings(h, r.Host, r.URL.RawQuery, p.Issuer, p.Subject, p.Tenant, question.Era.String(), question.Version)
-	hashStrings(h, p.Scopes...)
+	lists := [][]string{{r.Host, r.URL.RawQuery, p.Issuer, p.Subject, p.Tenant, question.Era.String(), question.Version}, p.Scopes}
 	if question.Era == mcp.Modern {
 		meta := question.Params.Get("_meta")
-		hashStrings(h, string(meta.Get("io.modelcontextprotocol/clientCapabilities")), string(meta.Get("io.modelcontextprotocol/clientInfo")))
+		lists = append(lists, []string{string(meta.Get("io.modelcontextprotocol/clientCapabilities")), string(meta.Get("io.modelcontextprotocol/clientInfo"))})
 	} else {
 		// The session stands for the capabilities it was begun with.
-		hashStrings(h, string(question.Params.Get("capabilities")), string(question.Params.Get("clientInfo")))
+		lists = append(lists, []string{string(question.Params.Get("capabilities")), string(question.Params.Get("clientInfo"))})
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
 		if !neutralHeaders[name] && !strings.HasPrefix(name, mcp.HeaderParamPrefix) {
-			hashStrings(h, append([]string{name}, r.Header[name]...)...)
+			lists = append(lists, append([]string{name}, r.Header[name]...))
 		}
 	}
-	return mcp.CatalogKey(h.Sum(nil))
-}
-
-// hashStrings adds a list so that no other list gives the same bytes.
-func hashStrings(h hash.Hash, list ...string) {
-	fmt.Fprintf(h, "%d:", len(list))
-	for _, s := range list {
-		fmt.Fprintf(h, "%d:%s", len(s), s)
-	}
+	return flight.KeyOf(lists...)
 }

@@ -69,7 +69,7 @@ func (e *exchange) checkToolCall() error {
 // caller last read, or what the update tool declares.
 func (e *exchange) settingsContext() openai.SettingsContext {
 	c := openai.SettingsContext{Catalog: callableTools{e.view}, Modern: e.era() == mcp.Modern}
-	if c.Schema = e.schemas.get(e.holder()); c.Schema == nil {
+	if c.Schema, _ = e.schemas.Get(e.holder()); c.Schema == nil {
 		if tool, ok := c.Catalog.Tool(e.OpenAI.Settings.UpdateTool); ok {
 			c.Schema = e.overlay.UpdateSchema(tool)
 		}

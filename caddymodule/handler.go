@@ -18,6 +18,8 @@ import (
 
 	"github.com/caddy-mcp-app/caddy-mcp-app/links"
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp"
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/flight"
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/lru"
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/openai"
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/page"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
@@ -141,7 +143,7 @@ type Handler struct {
 	verifier        *token.Checker   // nil in mode none
 	release         []func()         // gives back what Provision took from pools
 	proxy           caddyhttp.MiddlewareHandler
-	catalogs        *mcp.CatalogCache
+	catalogs        *flight.Group[*mcp.Catalog]
 	routes          []route
 	documents       documents
 	origins         originSet
@@ -150,7 +152,7 @@ type Handler struct {
 	seal            *sealKeys
 	methods         []policy.Pattern
 	hints           *hints
-	schemas         *schemaMemory
+	schemas         *lru.Cache[mcp.Holder, *openai.SettingsSchema] // each caller's, as last read
 	lists           *listMemo
 	state           *sharedState
 	assertions      *assertions        // nil without

@@ -14,6 +14,8 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp"
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/flight"
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/lru"
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/openai"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy/arguments"
@@ -35,8 +37,11 @@ const (
 	catalogTTL      = 5 * time.Minute
 	catalogTimeout  = 5 * time.Second
 	catalogCapacity = 1024
-	catalogBytes    = 12 << 20
 )
+
+// maxSchemas bounds how many callers' settings schemas are remembered.
+// Forgetting one only means that the update tool's own declaration is used.
+const maxSchemas = 4096
 
 // Provision compiles the configuration. It does no network I/O: an outage of
 // the issuer must keep neither Caddy from starting nor a config from validating.
@@ -44,10 +49,10 @@ func (m *Handler) Provision(ctx caddy.Context) error {
 	m.logger = ctx.Logger()
 	m.config = ctx
 	m.hints = &hints{}
-	m.schemas = newSchemaMemory()
+	m.schemas = lru.New[mcp.Holder, *openai.SettingsSchema](maxSchemas, 0)
 	m.argumentChecker = &arguments.Checker{}
 	m.warned = &onceSet{seen: make(map[string]bool)}
-	m.catalogs = mcp.NewCatalogCache(catalogCapacity, catalogTTL, catalogTimeout)
+	m.catalogs = flight.New[*mcp.Catalog](catalogCapacity, catalogTTL, catalogTimeout)
 	m.lists = new(listMemo)
 	if err := registerMetrics(ctx); err != nil {
 		return fmt.Errorf("registering metrics: %w", err)

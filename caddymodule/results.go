@@ -34,7 +34,7 @@ func (o *openaiView) check(result rawjson.Value) (rawjson.Value, []openai.Findin
 	case e.isSettingsRead(result):
 		checked, schema, findings, err := e.overlay.SettingsReadResult(result, e.settingsReadContext())
 		if schema != nil {
-			e.schemas.put(e.holder(), schema)
+			e.schemas.Put(e.holder(), schema)
 		}
 		return checked, findings, err
 	case e.OpenAI.Settings != nil && e.toolName() == e.OpenAI.Settings.UpdateTool:

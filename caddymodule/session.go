@@ -1,11 +1,11 @@
 package caddymodule
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"net/http"
 
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp"
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/flight"
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/openai"
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/rawjson"
 )
@@ -36,9 +36,7 @@ func (s session) capabilities() rawjson.Value {
 // holder identifies the caller at this endpoint in sealed text. Scopes and the
 // token itself stay out: a session outlives both.
 func (e *exchange) holder() mcp.Holder {
-	h := sha256.New()
-	hashStrings(h, e.Path, e.Resource, e.principal.Issuer, e.principal.Subject, e.principal.Tenant)
-	return mcp.Holder(h.Sum(nil))
+	return mcp.Holder(flight.KeyOf([]string{e.Path, e.Resource, e.principal.Issuer, e.principal.Subject, e.principal.Tenant}))
 }
 
 // era is the era of the message, or of a request without one.

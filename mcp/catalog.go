@@ -58,26 +58,37 @@ func UIResources(tool rawjson.Value) []string {
 // addPage adds the tools of one tools/list result. Tools that could be read in
 // two ways, and repeated names, make the catalog useless as a fact.
 func (c *Catalog) addPage(result rawjson.Value, maxTools int) error {
-	tools := result.Get("tools")
-	if tools.Kind() != rawjson.Array {
-		return fmt.Errorf("%w: the answer to tools/list has no array of tools", ErrCatalog)
-	}
 	if c.tools == nil {
 		c.tools = make(map[string]rawjson.Value)
 	}
-	for tool := range tools.Elements() {
-		name, ok := elementName(tool, "name")
-		if !ok {
-			return fmt.Errorf("%w: a tool has no readable name", ErrCatalog)
-		}
+	return Entries(result, "tools", "name", func(name string, tool rawjson.Value) error {
 		if _, repeated := c.tools[name]; repeated {
-			return fmt.Errorf("%w: tool %q is listed twice", ErrCatalog, name)
+			return fmt.Errorf("%w: tool %q is listed twice", ErrMalformed, name)
 		}
 		if len(c.order) == maxTools {
-			return fmt.Errorf("%w: more than %d tools", ErrCatalog, maxTools)
+			return fmt.Errorf("%w: more than %d tools", ErrTooLarge, maxTools)
 		}
 		c.order = append(c.order, strings.Clone(name))
 		c.tools[name] = tool
+		return nil
+	})
+}
+
+// Entries yields the entries of one page of a list, each with what identifies
+// it. An entry that readers could identify in two ways makes the page malformed.
+func Entries(result rawjson.Value, list, member string, each func(id string, entry rawjson.Value) error) error {
+	entries := result.Get(list)
+	if entries.Kind() != rawjson.Array {
+		return fmt.Errorf("%w: the answer has no array %q", ErrMalformed, list)
+	}
+	for entry := range entries.Elements() {
+		id, ok := elementName(entry, member)
+		if !ok {
+			return fmt.Errorf("%w: an entry of %q has no readable %s", ErrMalformed, list, member)
+		}
+		if err := each(id, entry); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package mcp
+package flight
 
 import (
 	"context"
@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-func key(b byte) CatalogKey { return CatalogKey{b} }
+func key(b byte) Key { return Key{b} }
 
 // counted returns a loader that counts its calls and answers when release is
 // closed.
-func counted(calls *atomic.Int32, release <-chan struct{}) func(context.Context) (*Catalog, error) {
-	return func(ctx context.Context) (*Catalog, error) {
+func counted(calls *atomic.Int32, release <-chan struct{}) func(context.Context) (*int, error) {
+	return func(ctx context.Context) (*int, error) {
 		calls.Add(1)
 		select {
 		case <-release:
-			return &Catalog{}, nil
+			return new(int), nil
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -28,7 +28,7 @@ func counted(calls *atomic.Int32, release <-chan struct{}) func(context.Context)
 
 func TestIdenticalQuestionsShareOneFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cache := NewCatalogCache(10, time.Minute, 5*time.Second)
+		cache := New[*int](10, time.Minute, 5*time.Second)
 		var calls atomic.Int32
 		release := make(chan struct{})
 		var wg sync.WaitGroup
@@ -53,7 +53,7 @@ func TestIdenticalQuestionsShareOneFlight(t *testing.T) {
 
 func TestALeavingCallerDoesNotStopTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cache := NewCatalogCache(10, time.Minute, 5*time.Second)
+		cache := New[*int](10, time.Minute, 5*time.Second)
 		var calls atomic.Int32
 		release := make(chan struct{})
 		ctx, leave := context.WithCancel(t.Context())
@@ -82,13 +82,13 @@ func TestALeavingCallerDoesNotStopTheOthers(t *testing.T) {
 
 func TestTheLastCallerToLeaveStopsTheFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cache := NewCatalogCache(10, time.Minute, time.Hour)
+		cache := New[*int](10, time.Minute, time.Hour)
 		var stopped atomic.Bool
 		ctx, leave := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			_, _ = cache.Get(ctx, key(1), func(ctx context.Context) (*Catalog, error) {
+			_, _ = cache.Get(ctx, key(1), func(ctx context.Context) (*int, error) {
 				<-ctx.Done()
 				stopped.Store(true)
 				return nil, ctx.Err()
@@ -106,11 +106,11 @@ func TestTheLastCallerToLeaveStopsTheFlight(t *testing.T) {
 
 func TestCatalogsExpireAndAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cache := NewCatalogCache(2, time.Minute, 5*time.Second)
+		cache := New[*int](2, time.Minute, 5*time.Second)
 		var calls atomic.Int32
 		open := make(chan struct{})
 		close(open)
-		get := func(k CatalogKey) {
+		get := func(k Key) {
 			t.Helper()
 			if _, err := cache.Get(t.Context(), k, counted(&calls, open)); err != nil {
 				t.Fatal(err)
@@ -142,7 +142,7 @@ func TestCatalogsExpireAndAreDropped(t *testing.T) {
 // A list that changes while it is read must not be kept.
 func TestAFlightBegunBeforeADropIsNotKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cache := NewCatalogCache(2, time.Minute, 5*time.Second)
+		cache := New[*int](2, time.Minute, 5*time.Second)
 		var calls atomic.Int32
 		release := make(chan struct{})
 		done := make(chan struct{})
@@ -161,14 +161,61 @@ func TestAFlightBegunBeforeADropIsNotKept(t *testing.T) {
 }
 
 func TestFailuresAreNotKept(t *testing.T) {
-	cache := NewCatalogCache(2, time.Minute, time.Second)
+	cache := New[*int](2, time.Minute, time.Second)
 	failure := errors.New("down")
 	for range 2 {
-		if _, err := cache.Get(t.Context(), key(1), func(context.Context) (*Catalog, error) { return nil, failure }); !errors.Is(err, failure) {
+		if _, err := cache.Get(t.Context(), key(1), func(context.Context) (*int, error) { return nil, failure }); !errors.Is(err, failure) {
 			t.Errorf("got %v", err)
 		}
 	}
-	if c, err := cache.Get(t.Context(), key(1), func(context.Context) (*Catalog, error) { return &Catalog{}, nil }); err != nil || c == nil {
+	if c, err := cache.Get(t.Context(), key(1), func(context.Context) (*int, error) { return new(int), nil }); err != nil || c == nil {
 		t.Errorf("after recovery: %v", err)
+	}
+}
+
+func TestForgettingOneAnswerLeavesTheOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cache := New[*int](2, time.Minute, 5*time.Second)
+		var calls atomic.Int32
+		release := make(chan struct{})
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_, _ = cache.Get(t.Context(), key(1), counted(&calls, release))
+		}()
+		synctest.Wait()
+		cache.Forget(key(1)) // while it is asked for
+		close(release)
+		<-done
+		get := func(k Key) {
+			t.Helper()
+			if _, err := cache.Get(t.Context(), k, counted(&calls, release)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		get(key(1))
+		get(key(2))
+		if calls.Load() != 3 {
+			t.Errorf("%d questions, want 3: the first answer must not be kept", calls.Load())
+		}
+		cache.Forget(key(1)) // once it is kept
+		get(key(1))
+		get(key(2))
+		if calls.Load() != 4 {
+			t.Errorf("%d questions, want 4: one of two answers was forgotten", calls.Load())
+		}
+	})
+}
+
+func TestKeysOfDifferentListsDiffer(t *testing.T) {
+	seen := make(map[Key]bool)
+	for _, lists := range [][][]string{
+		{}, {{}}, {{}, {}}, {{"a", "b"}}, {{"ab"}}, {{"a"}, {"b"}}, {{"a:1"}, {"b"}}, {{"", "ab"}}, {{"ab", ""}},
+	} {
+		if k := KeyOf(lists...); seen[k] {
+			t.Errorf("%q has the key of another", lists)
+		} else {
+			seen[k] = true
+		}
 	}
 }

@@ -1,0 +1,107 @@
+// Package flight lets identical questions share one answer: those asked at the
+// same time share the asking, later ones what was remembered. It is a store of
+// facts, never of permissions.
+package flight
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/lru"
+)
+
+// Group remembers answers for a short time and lets identical questions share
+// one flight. Failures are not kept.
+type Group[V any] struct {
+	timeout time.Duration
+	kept    *lru.Cache[Key, V]
+
+	mu      sync.Mutex
+	flights map[Key]*flight[V]
+}
+
+type flight[V any] struct {
+	done    chan struct{}
+	cancel  context.CancelFunc
+	waiting int
+	value   V
+	err     error
+}
+
+// New makes a group that keeps at most capacity answers, each for ttl. timeout
+// bounds one question, however many requests it takes.
+func New[V any](capacity int, ttl, timeout time.Duration) *Group[V] {
+	return &Group[V]{timeout: timeout, kept: lru.New[Key, V](capacity, ttl), flights: make(map[Key]*flight[V])}
+}
+
+// Get returns the answer under key, asking load if it is not at hand. A caller
+// that gives up does not stop a flight others wait for; the last one does.
+func (g *Group[V]) Get(ctx context.Context, key Key, load func(context.Context) (V, error)) (V, error) {
+	g.mu.Lock()
+	if value, ok := g.kept.Get(key); ok {
+		g.mu.Unlock()
+		return value, nil
+	}
+	f := g.flights[key]
+	if f == nil {
+		f = g.launchLocked(ctx, key, load)
+	}
+	f.waiting++
+	g.mu.Unlock()
+
+	select {
+	case <-f.done:
+		return f.value, f.err
+	case <-ctx.Done():
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if f.waiting--; f.waiting == 0 {
+			f.cancel()
+			if g.flights[key] == f {
+				delete(g.flights, key)
+			}
+		}
+		var none V
+		return none, ctx.Err()
+	}
+}
+
+// Forget drops the answer under key, so that the next question is asked anew.
+// A flight under way answers its own callers only.
+func (g *Group[V]) Forget(key Key) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.kept.Delete(key)
+	delete(g.flights, key) // what it brings is not kept, see launchLocked
+}
+
+// Drop forgets everything, because a server said that its list changed.
+func (g *Group[V]) Drop() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.kept.Clear()
+	clear(g.flights) // those under way answer their own callers only
+}
+
+func (g *Group[V]) launchLocked(ctx context.Context, key Key, load func(context.Context) (V, error)) *flight[V] {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.timeout)
+	f := &flight[V]{done: make(chan struct{}), cancel: cancel}
+	g.flights[key] = f
+	go func() {
+		defer cancel()
+		value, err := load(ctx)
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		f.value, f.err = value, err
+		close(f.done)
+		if g.flights[key] != f {
+			return // dropped, or left by everybody, while it was under way
+		}
+		delete(g.flights, key)
+		if err == nil {
+			g.kept.Put(key, value)
+		}
+	}()
+	return f
+}
