@@ -19,7 +19,7 @@ const (
 	MaxAnswerEvents = 64       // messages of a stream before the one waited for
 )
 
-// What keeps an answer from being one, beside a [Refusal].
+// What keeps an answer from being one, beside a [RefusalError].
 var (
 	ErrMalformed = errors.New("malformed answer")
 	ErrTooLarge  = errors.New("answer too large")
@@ -37,16 +37,16 @@ type Answer struct {
 	Body   []byte
 }
 
-// Refusal is an answer that is no result: an HTTP status other than 2xx, or a
+// RefusalError is an answer that is no result: an HTTP status other than 2xx, or a
 // JSON-RPC error.
-type Refusal struct {
+type RefusalError struct {
 	Status int
 	Header http.Header
 	RPC    rawjson.Value // the JSON-RPC error, nil if the answer holds none
 }
 
 // Error implements error, without any text of the server.
-func (r *Refusal) Error() string {
+func (r *RefusalError) Error() string {
 	text := "the server answers " + strconv.Itoa(r.Status)
 	if code, ok := r.Code(); ok {
 		text += " with error " + strconv.Itoa(code)
@@ -55,7 +55,7 @@ func (r *Refusal) Error() string {
 }
 
 // Code returns the JSON-RPC error code.
-func (r *Refusal) Code() (int, bool) {
+func (r *RefusalError) Code() (int, bool) {
 	code, err := strconv.Atoi(string(r.RPC.Get("code")))
 	return code, err == nil
 }
@@ -113,13 +113,13 @@ func (c *Collector) Bytes() []byte { return c.body.Bytes() }
 // stream.
 func (a *Answer) result(id rawjson.Value) (rawjson.Value, error) {
 	var found rawjson.Value
-	var refusal *Refusal
+	var refusal *RefusalError
 	err := a.messages(func(v rawjson.Value) {
 		if !slices.Equal(v.Get("id"), id) || v.Get("method").Exists() {
 			return
 		}
 		if v.Get("error").Exists() {
-			refusal = &Refusal{a.Status, a.Header, v.Get("error")}
+			refusal = &RefusalError{a.Status, a.Header, v.Get("error")}
 		}
 		found = v.Get("result")
 	})
@@ -137,8 +137,8 @@ func (a *Answer) result(id rawjson.Value) (rawjson.Value, error) {
 
 // refusal describes an answer whose status is not 2xx. The id of the error in it
 // does not matter: a server may have failed before it read ours.
-func (a *Answer) refusal() *Refusal {
-	r := &Refusal{Status: a.Status, Header: a.Header}
+func (a *Answer) refusal() *RefusalError {
+	r := &RefusalError{Status: a.Status, Header: a.Header}
 	_ = a.messages(func(v rawjson.Value) { // a body that is no JSON says nothing
 		if v.Get("error", "code").Exists() {
 			r.RPC = v.Get("error")

@@ -25,7 +25,8 @@ type Conversation struct {
 	header   http.Header
 	id       rawjson.Value
 	meta     rawjson.Value // modern only
-	retried  bool
+	// Retried tells that the one retry was used up, or, set before, that there is none.
+	Retried bool
 }
 
 // NewConversation begins a conversation. header goes out with every request.
@@ -43,8 +44,11 @@ func NewConversation(ask Exchange, header http.Header, meta rawjson.Value) *Conv
 	return &Conversation{exchange: ask, header: header, id: rawjson.Quote("mcp-app-" + rand.Text()), meta: meta}
 }
 
+// SetHeader sets a header of the requests that follow.
+func (c *Conversation) SetHeader(name, value string) { c.header.Set(name, value) }
+
 // Call asks one question and returns its result, an object. Errors are a
-// [Refusal], wrap [ErrMalformed] or [ErrTooLarge], or come from the exchange.
+// [RefusalError], wrap [ErrMalformed] or [ErrTooLarge], or come from the exchange.
 func (c *Conversation) Call(ctx context.Context, method string, params rawjson.Value) (rawjson.Value, error) {
 	if c.meta.Exists() {
 		if !params.Exists() {
@@ -130,8 +134,8 @@ func (c *Conversation) End(ctx context.Context) {
 
 func (c *Conversation) post(ctx context.Context, body []byte) (*Answer, error) {
 	answer, err := c.exchange(ctx, http.MethodPost, c.header.Clone(), body, c.id)
-	if !c.retried && ctx.Err() == nil && transient(answer, err) {
-		c.retried = true
+	if !c.Retried && ctx.Err() == nil && transient(answer, err) {
+		c.Retried = true
 		select {
 		case <-time.After(retryPause):
 			answer, err = c.exchange(ctx, http.MethodPost, c.header.Clone(), body, c.id)
