@@ -24,6 +24,15 @@ const (
 	Protocol       Class = "protocol"          // the connection or the rules of HTTP or MCP broke
 )
 
+// Classes of a question that goes through OpenAI, see package mcp/openai/hosted.
+const (
+	Connector      Class = "connector"       // OpenAI could not list the server's tools
+	OpenAIKey      Class = "openai-key"      // the API key is not accepted
+	OpenAIRequest  Class = "openai-request"  // the request, its model or a schema is not accepted
+	NoResult       Class = "no-result"       // an answer without a catalog, which is not an empty catalog
+	UnexpectedCall Class = "unexpected-call" // something else was begun than listing
+)
+
 // advice says what to do about each class.
 var advice = map[Class]string{
 	BadTarget:      "Correct the command line.",
@@ -41,6 +50,11 @@ var advice = map[Class]string{
 	Malformed:      "Correct the declaration; hosts drop the tool or the whole list.",
 	TooLarge:       "Offer less, or shorter descriptions and schemas; hosts have bounds of their own.",
 	Protocol:       "Look whether the server and what stands before it speak Streamable HTTP.",
+	Connector:      "Make sure that the address can be reached from the internet with a public certificate, then run discover without --openai: it says more.",
+	OpenAIKey:      "Give a valid key in OPENAI_API_KEY or by --openai-key; this is not about the server's token.",
+	OpenAIRequest:  "Look at what OpenAI names: a model this key may not use (--model), or a tool schema it cannot read.",
+	NoResult:       "Ask again; if it stays so, OpenAI did not finish listing.",
+	UnexpectedCall: "Nothing was approved. Check the base URL: OpenAI does not do this for the request that was sent.",
 }
 
 // Advice says in a sentence what to do about a failure of this class.

@@ -87,7 +87,7 @@ func (e *Engine) Discover(ctx context.Context, t Target) (*Report, error) {
 	d := &discovery{
 		engine: e, target: t, secrets: t.Secrets(), probe: timeout / 3,
 		report: &Report{URL: t.shown(), Started: time.Now()},
-		client: newClient(e.Transport),
+		client: NewClient(e.Transport),
 	}
 	if d.maxTools = e.MaxTools; d.maxTools <= 0 {
 		d.maxTools = mcp.DefaultMaxTools

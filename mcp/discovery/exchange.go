@@ -42,9 +42,9 @@ const (
 	maxRefusalBytes = 64 << 10
 )
 
-// newClient keeps no cookies and follows no redirects: both could carry
+// NewClient makes a client that keeps no cookies and follows no redirects: both could carry
 // credentials elsewhere.
-func newClient(transport http.RoundTripper) *http.Client {
+func NewClient(transport http.RoundTripper) *http.Client {
 	if transport == nil {
 		transport = &http.Transport{
 			Proxy:                  http.ProxyFromEnvironment,
