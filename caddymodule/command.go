@@ -1,10 +1,14 @@
 package caddymodule
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	caddycmd "github.com/caddyserver/caddy/v2/cmd"
 	"github.com/spf13/cobra"
@@ -92,12 +96,37 @@ func usageError(cmd *cobra.Command, format string, args ...any) int {
 
 // printJSON writes the one result of a verb.
 func printJSON(cmd *cobra.Command, result any) {
-	enc := json.NewEncoder(cmd.OutOrStdout())
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(result); err != nil {
+	err := enc.Encode(result)
+	if err == nil {
+		_, err = cmd.OutOrStdout().Write(visibleJSON(text.Bytes()))
+	}
+	if err != nil {
 		cmd.PrintErrln(fmt.Errorf("writing the result: %w", err))
 	}
+}
+
+// visibleJSON escapes what cannot be seen, which in JSON stands inside strings
+// only: a terminal would act on some of it.
+func visibleJSON(text []byte) []byte {
+	out := make([]byte, 0, len(text))
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		switch {
+		case r == '\n' || strconv.IsPrint(r) && (r != utf8.RuneError || size > 1):
+			out = append(out, text[:size]...)
+		case r > 0xFFFF:
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+		text = text[size:]
+	}
+	return out
 }
 
 // jsonFlag adds --json.

@@ -86,7 +86,7 @@ func (e *Engine) Discover(ctx context.Context, t Target) (*Report, error) {
 	defer cancel()
 	d := &discovery{
 		engine: e, target: t, secrets: t.Secrets(), probe: timeout / 3,
-		report: &Report{URL: t.shown(), Started: time.Now()},
+		report: &Report{URL: t.Shown(), Started: time.Now()},
 		client: NewClient(e.Transport),
 	}
 	if d.maxTools = e.MaxTools; d.maxTools <= 0 {

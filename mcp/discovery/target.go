@@ -128,8 +128,8 @@ func (t Target) Secrets() []string {
 	return secrets
 }
 
-// shown is the address without its query, which may hold a key.
-func (t Target) shown() string {
+// Shown is the address without its query, which may hold a key.
+func (t Target) Shown() string {
 	u, err := url.Parse(t.URL)
 	if err != nil {
 		return ""
