@@ -38,7 +38,7 @@ func (d *discovered) printTable(cmd *cobra.Command) {
 	fmt.Fprintln(columns, "NAME\tTITLE\tHINTS\tENTRYPOINTS\tINPUT (* required)")
 	for _, raw := range d.Tools {
 		t := discoveredTool{rawjson.Value(raw)}
-		fmt.Fprintf(columns, "%s\t%s\t%s\t%s\t%s\n", cell(t.name()), cell(t.title()), cell(t.hints()), cell(t.entrypoints()), cell(t.input()))
+		fmt.Fprintf(columns, "%s\t%s\t%s\t%s\t%s\n", cell(t.name()), cell(t.title()), cell(t.hints(d.Source == fromServer)), cell(t.entrypoints()), cell(t.input()))
 	}
 	_ = columns.Flush() // to memory
 	head, rest, _ := strings.Cut(table.String(), "\n")

@@ -23,9 +23,9 @@ func (t discoveredTool) title() string {
 	return cmp.Or(t.text("title"), t.text("annotations", "title"))
 }
 
-// hints sums up the annotations: what is true, and how many of those that a
-// review asks for are missing.
-func (t discoveredTool) hints() string {
+// hints sums up the annotations: what is true, and, where all of them would be
+// known, how many of those that a review asks for are missing.
+func (t discoveredTool) hints(allKnown bool) string {
 	var hints []string
 	missing := 0
 	for _, hint := range []struct {
@@ -45,7 +45,7 @@ func (t discoveredTool) hints() string {
 			missing++
 		}
 	}
-	if missing > 0 {
+	if allKnown && missing > 0 {
 		hints = append(hints, strconv.Itoa(missing)+" missing")
 	}
 	return cmp.Or(strings.Join(hints, ", "), "-")
