@@ -213,10 +213,10 @@ func TestCredentials(t *testing.T) {
 // or a file.
 func TestSecretsInADeclarationAreTakenOut(t *testing.T) {
 	const token = "t0ken-of-the-caller"
-	address := serve(t, &scripted{tools: `[{"name":"a","title":"` + token + `","description":"\u009b31m you sent ` + token + `","inputSchema":{"type":"object","properties":{"` + token + `":{"const":12345678}}}}]`})
+	address := serve(t, &scripted{tools: `[{"name":"a","title":"` + token + `","description":"` + "\u009b31m \u202e \U000e0041" + ` you sent ` + token + `","inputSchema":{"type":"object","properties":{"` + token + `":{"const":12345678}}}}]`})
 	for _, args := range [][]string{{"--json"}, {}, {"--schema", "a"}} {
 		code, stdout, stderr := command{args: append([]string{address, "--header", "X-Api-Key: 12345678"}, args...), env: []string{"MCP_APP_TOKEN=" + token}}.run(t)
-		if code != 0 || strings.Contains(stdout+stderr, token) || strings.ContainsRune(stdout, '\u009b') {
+		if code != 0 || strings.Contains(stdout+stderr, token) || strings.ContainsAny(stdout, "\u009b\u202e\U000e0041") {
 			t.Errorf("%q: exit %d, %s%s", args, code, stdout, stderr)
 		}
 		if len(args) > 0 && !json.Valid([]byte(stdout)) {

@@ -134,6 +134,32 @@ func TestAPassingFailureIsTriedOnceMore(t *testing.T) {
 	}
 }
 
+// One retry for all: a server that fails again and again is not asked twice as
+// often.
+func TestThereIsOneRetryForAWholeDiscovery(t *testing.T) {
+	flaky := func(answer string) respond {
+		failed := false
+		return func(w http.ResponseWriter, _ *http.Request, id json.RawMessage) {
+			if !failed {
+				failed = true
+				w.WriteHeader(503)
+				return
+			}
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(`{"jsonrpc":"2.0","id":` + string(id) + `,"result":` + answer + `}`))
+		}
+	}
+	s := newServer(t, map[string]any{"tools/list": flaky(`{"tools":[],"nextCursor":"2"}`), "tools/list 2": flaky(oneTool)})
+	if _, failure := s.discover(t, nil, Target{}); failure == nil || failure.Class != Unavailable {
+		t.Errorf("two pages fail once each: %v", failure)
+	}
+	broken := respond(func(http.ResponseWriter, *http.Request, json.RawMessage) { panic(http.ErrAbortHandler) })
+	s = newServer(t, map[string]any{"server/discover": broken, "initialize": flaky(`{"protocolVersion":"2025-11-25"}`)})
+	if _, failure := s.discover(t, nil, Target{}); failure == nil || failure.Class != Unavailable || failure.During != "initialize" {
+		t.Errorf("both eras fail: %v, asked %q", failure, s.asked())
+	}
+}
+
 func TestNothingIsRetriedThatCannotHeal(t *testing.T) {
 	for name, answer := range map[string]any{
 		"a malformed catalog": `{"tools":[{"name":"a"}]}`,
