@@ -195,7 +195,7 @@ func (f *discoverFlags) show(cmd *cobra.Command, found, earlier *discovered, fai
 	switch {
 	case *f.asJSON:
 		printJSON(cmd, found)
-	case failure != nil: // an incomplete list would pass for a whole one
+	case failure != nil && !found.toolsComplete: // part of a list would pass for the whole
 	case found.Diff != nil:
 		found.printDiff(cmd)
 	default:

@@ -27,6 +27,7 @@ type discovered struct {
 	URL       string            `json:"url,omitempty"`
 	Era       string            `json:"era,omitempty"`
 	Version   string            `json:"protocolVersion,omitempty"`
+	NotModern string            `json:"notModern,omitempty"` // why the older era was spoken
 	Server    *discoveredServer `json:"server,omitempty"`
 	Tools     []json.RawMessage `json:"tools"`
 	Prompts   []json.RawMessage `json:"prompts,omitempty"`
@@ -39,6 +40,8 @@ type discovered struct {
 	Diff        *discovery.Difference `json:"diff,omitempty"`
 	Note        string                `json:"note,omitempty"`
 	Failure     *discoveredFailure    `json:"failure,omitempty"`
+
+	toolsComplete bool
 }
 
 type discoveredServer struct {
@@ -88,6 +91,10 @@ func discoveredDirectly(report *discovery.Report, secrets []string) *discovered 
 	}
 	d.URL, d.Tools, d.Prompts = report.URL, raw(report.Tools), raw(report.Prompts)
 	d.Resources, d.Templates = raw(report.Resources), raw(report.Templates)
+	d.toolsComplete = report.ToolsComplete
+	if report.NotModern != nil {
+		d.NotModern = report.NotModern.Error()
+	}
 	if report.Handshake.Exists() {
 		d.Era, d.Version = report.Era.String(), clean(report.Version)
 		name, version := report.Server()

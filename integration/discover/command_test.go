@@ -16,7 +16,8 @@ import (
 
 // scripted is a modern server with a catalog that a test writes.
 type scripted struct {
-	tools string
+	tools   string
+	prompts string // the error of prompts/list, if it has prompts
 
 	mu      sync.Mutex
 	headers []http.Header
@@ -32,12 +33,23 @@ func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.headers = append(s.headers, r.Header.Clone())
 	s.mu.Unlock()
-	result := `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"scripted\u001b[2J","version":"1"}}}`
+	result := `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}` + s.more() + `},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"scripted\u001b[2J","version":"1"}}}`
 	if message.Method == "tools/list" {
 		result = `{"tools":` + s.tools + `}`
 	}
+	member := "result"
+	if message.Method == "prompts/list" {
+		member, result = "error", s.prompts
+	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":`+string(message.ID)+`,"result":`+result+`}`)
+	_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":`+string(message.ID)+`,"`+member+`":`+result+`}`)
+}
+
+func (s *scripted) more() string {
+	if s.prompts == "" {
+		return ""
+	}
+	return `,"prompts":{}`
 }
 
 const catalog = `[
@@ -55,6 +67,19 @@ cad.delete   Delete  destructive, 2 missing  -                  id*:string|integ
 `
 	if code != 0 || stderr != "" || stdout != want {
 		t.Errorf("exit %d\n%s%s\nwant\n%s", code, stdout, stderr, want)
+	}
+}
+
+// What fails behind the tools does not hide them, but is no success.
+func TestToolsAreShownAlthoughPromptsFail(t *testing.T) {
+	address := serve(t, &scripted{tools: catalog, prompts: `{"code":-32603,"message":"no"}`})
+	code, stdout, stderr := command{args: []string{address}}.run(t)
+	if code != 1 || !strings.Contains(stdout, "cad.library") || !strings.Contains(stderr, "prompts/list: server-error: ") {
+		t.Errorf("exit %d, %s%s", code, stdout, stderr)
+	}
+	address = serve(t, &scripted{tools: `[{"name":"a","inputSchema":{}},{"name":"b"}]`})
+	if code, stdout, stderr := (command{args: []string{address}}).run(t); code != 1 || stdout != "" || !strings.Contains(stderr, "malformed-catalog") {
+		t.Errorf("part of the tools: exit %d, %s%s", code, stdout, stderr)
 	}
 }
 

@@ -54,6 +54,9 @@ type Report struct {
 	NotModern *Error
 
 	Tools, Prompts, Resources, Templates []rawjson.Value
+	// ToolsComplete says that Tools are all there are, also if something else
+	// failed afterwards.
+	ToolsComplete bool
 
 	Steps    []Step // in their order
 	Started  time.Time
@@ -78,23 +81,8 @@ func (e *Engine) Discover(ctx context.Context, t Target) (*Report, error) {
 	if err := t.Check(); err != nil {
 		return nil, err
 	}
-	timeout := e.Timeout
-	if timeout <= 0 {
-		timeout = DefaultTimeout
-	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	d := &discovery{
-		engine: e, target: t, secrets: t.Secrets(), probe: timeout / 3,
-		report: &Report{URL: t.Shown(), Started: time.Now()},
-		client: NewClient(e.Transport),
-	}
-	if d.maxTools = e.MaxTools; d.maxTools <= 0 {
-		d.maxTools = mcp.DefaultMaxTools
-	}
-	if e.Transport == nil {
-		defer d.client.CloseIdleConnections()
-	}
+	ctx, d, end := e.begin(ctx, t)
+	defer end()
 	err := d.run(ctx)
 	d.report.Duration = time.Since(d.report.Started)
 	if err != nil {
@@ -102,6 +90,29 @@ func (e *Engine) Discover(ctx context.Context, t Target) (*Report, error) {
 		return d.report, d.report.Failure
 	}
 	return d.report, nil
+}
+
+// begin prepares a run and bounds its context.
+func (e *Engine) begin(ctx context.Context, t Target) (bounded context.Context, d *discovery, end func()) {
+	timeout := e.Timeout
+	if timeout <= 0 {
+		timeout = DefaultTimeout
+	}
+	bounded, cancel := context.WithTimeout(ctx, timeout)
+	d = &discovery{
+		engine: e, target: t, secrets: t.Secrets(), probe: timeout / 3,
+		report: &Report{URL: t.Shown(), Started: time.Now()},
+		client: NewClient(e.Transport), maxTools: e.MaxTools,
+	}
+	if d.maxTools <= 0 {
+		d.maxTools = mcp.DefaultMaxTools
+	}
+	return bounded, d, func() {
+		cancel()
+		if e.Transport == nil {
+			d.client.CloseIdleConnections()
+		}
+	}
 }
 
 // discovery is one run of an engine.

@@ -3,7 +3,10 @@ package discovery
 import (
 	"context"
 	"encoding/json"
+	"io"
+	"log"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -197,6 +200,60 @@ func TestWhatIsNoServerIsSaidToBeNone(t *testing.T) {
 	report, err = (&Engine{}).Discover(t.Context(), Target{URL: strings.Replace(s.URL, "http://", "https://", 1)})
 	if err == nil || report.Failure.Class != Untrusted {
 		t.Errorf("no TLS: %v, want %s", err, Untrusted)
+	}
+}
+
+func TestCertificatesAreChecked(t *testing.T) {
+	s := httptest.NewTLSServer(http.NotFoundHandler())
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // it complains about the refusal
+	t.Cleanup(s.Close)
+	report, err := (&Engine{}).Discover(t.Context(), Target{URL: s.URL})
+	if err == nil || report.Failure.Class != Untrusted || report.Steps[0].Failure != Untrusted {
+		t.Errorf("%v, want %s", err, Untrusted)
+	}
+}
+
+// A probe is for questions beside discovery: it has the same manners and keeps
+// the same evidence.
+func TestAProbeAnswersWithEvidence(t *testing.T) {
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.SetCookie(w, &http.Cookie{Name: "a", Value: "b"})
+		switch r.URL.Path {
+		case "/stream":
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, ": ok\n\n")
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		case "/large":
+			_, _ = io.WriteString(w, strings.Repeat("x", 2<<20))
+		case "/redirect":
+			http.Redirect(w, r, "/stream", http.StatusFound)
+		default:
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			w.WriteHeader(http.StatusUnauthorized)
+			_, _ = io.WriteString(w, r.Method+" "+r.Header.Get("Origin")+" "+r.Header.Get("Authorization")+" "+r.Header.Get("Accept"))
+		}
+	}))
+	t.Cleanup(func() {
+		web.CloseClientConnections()
+		web.Close()
+	})
+	for path, want := range map[string]struct {
+		status int
+		body   string
+	}{
+		"/mcp": {401, "OPTIONS https://chatgpt.com Bearer t0ken text/event-stream"}, "/stream": {200, ": ok\n\n"}, "/redirect": {302, ""},
+	} {
+		step, body, err := (&Engine{}).Probe(t.Context(), Target{URL: web.URL + path, Token: "t0ken", Header: http.Header{"Origin": {"https://chatgpt.com"}}}, http.MethodOptions, http.Header{"Accept": {"text/event-stream"}}, nil)
+		if err != nil || step.Status != want.status || string(body) != want.body || !step.Cookie || step.Header.Get("Set-Cookie") != "" || step.Stream != (path == "/stream") {
+			t.Errorf("%s: %+v, %q, %v", path, step, body, err)
+		}
+	}
+	if _, _, err := (&Engine{}).Probe(t.Context(), Target{URL: web.URL + "/large"}, http.MethodGet, nil, nil); err == nil || err.(*Error).Class != TooLarge { //nolint:errorlint // the promise of Probe
+		t.Errorf("2 MiB: %v", err)
+	}
+	if _, _, err := (&Engine{}).Probe(t.Context(), Target{URL: "http://127.0.0.1:1"}, http.MethodGet, nil, nil); err == nil || err.(*Error).Class != Unreachable { //nolint:errorlint // the promise of Probe
+		t.Errorf("closed: %v", err)
 	}
 }
 

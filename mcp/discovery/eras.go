@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"slices"
 
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp"
@@ -119,15 +118,7 @@ func (d *discovery) legacy(ctx context.Context) error {
 }
 
 func (d *discovery) conversation(meta rawjson.Value) *mcp.Conversation {
-	header := d.target.Header.Clone()
-	if header == nil {
-		header = make(http.Header)
-	}
-	if d.target.Token != "" {
-		header.Set("Authorization", "Bearer "+d.target.Token)
-	}
-	header.Set("User-Agent", "caddy-mcp-app")
-	return mcp.NewConversation(d.exchange, header, meta)
+	return mcp.NewConversation(d.exchange, d.target.header(), meta)
 }
 
 // lists reads everything the server lists.
@@ -168,6 +159,7 @@ func (d *discovery) lists(ctx context.Context, c *mcp.Conversation) error {
 		if err != nil && !(isUnknownMethod(err) && (!tools || !advertised)) {
 			return err
 		}
+		d.report.ToolsComplete = true // they are the first list
 	}
 	return nil
 }

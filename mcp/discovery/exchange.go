@@ -90,24 +90,11 @@ func (d *discovery) send(ctx context.Context, step *Step, header http.Header, bo
 	// The answer's body is closed with its connection, however much is left.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, step.Method, d.target.URL, bytes.NewReader(body))
+	response, err := d.request(ctx, step, header, body)
 	if err != nil {
-		return nil, fmt.Errorf("making the request: %w", err)
-	}
-	r.Header = header
-	started := time.Now()
-	response, err := d.client.Do(r)
-	if err != nil {
-		return nil, fmt.Errorf("asking the server: %w", err)
+		return nil, err
 	}
 	defer func() { _ = response.Body.Close() }()
-	step.FirstByte, step.Status = time.Since(started), response.StatusCode
-	step.Cookie = response.Header.Get("Set-Cookie") != ""
-	step.Compressed = response.Uncompressed
-	step.Stream = mcp.IsEventStream(response.Header.Get("Content-Type"))
-	step.Header = response.Header.Clone()
-	step.Header.Del("Set-Cookie")
-	step.Header.Del(mcp.HeaderSession)
 	answer := &mcp.Answer{Status: response.StatusCode, Header: response.Header}
 	switch {
 	case response.StatusCode/100 != 2:
@@ -123,6 +110,28 @@ func (d *discovery) send(ctx context.Context, step *Step, header http.Header, bo
 	answer.Body, err = collect(response.Body, step.Stream, id)
 	step.Bytes = len(answer.Body)
 	return answer, err
+}
+
+// request sends one request and keeps the evidence of the answer's head.
+func (d *discovery) request(ctx context.Context, step *Step, header http.Header, body []byte) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, step.Method, d.target.URL, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("making the request: %w", err)
+	}
+	r.Header = header
+	started := time.Now()
+	response, err := d.client.Do(r)
+	if err != nil {
+		return nil, fmt.Errorf("asking the server: %w", err)
+	}
+	step.FirstByte, step.Status = time.Since(started), response.StatusCode
+	step.Cookie = response.Header.Get("Set-Cookie") != ""
+	step.Compressed = response.Uncompressed
+	step.Stream = mcp.IsEventStream(response.Header.Get("Content-Type"))
+	step.Header = response.Header.Clone()
+	step.Header.Del("Set-Cookie")
+	step.Header.Del(mcp.HeaderSession)
+	return response, nil
 }
 
 // collect reads an answer up to the message with an id.

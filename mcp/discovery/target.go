@@ -98,6 +98,19 @@ func Headers(list []string) (http.Header, error) {
 	return headers, nil
 }
 
+// header is what goes out with every request.
+func (t Target) header() http.Header {
+	header := t.Header.Clone()
+	if header == nil {
+		header = make(http.Header)
+	}
+	if t.Token != "" {
+		header.Set("Authorization", "Bearer "+t.Token)
+	}
+	header.Set("User-Agent", "caddy-mcp-app")
+	return header
+}
+
 // Secrets lists what must not be repeated from this target.
 func (t Target) Secrets() []string {
 	var secrets []string
