@@ -77,7 +77,7 @@ func TestAnOlderServerIsAskedInASessionThatIsEnded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newServer(t, map[string]any{"server/discover": refusal})
-			report, failure := s.discover(t, &Engine{Timeout: 3 * time.Second}, Target{})
+			report, failure := s.discover(t, &Engine{Timeout: 6 * time.Second}, Target{})
 			if failure != nil || report.Era != mcp.Legacy || report.Version != "2025-11-25" || !slices.Equal(names(report.Tools), []string{"a"}) || report.NotModern == nil {
 				t.Fatalf("%v, %+v", failure, report)
 			}

@@ -109,7 +109,7 @@ func TestHostileServers(t *testing.T) {
 			s := newServer(t, map[string]any{"tools/list": tt.answer, "tools/list x": tt.answer})
 			engine := &Engine{}
 			if tt.want == Timeout {
-				engine.Timeout = 500 * time.Millisecond
+				engine.Timeout = 3 * time.Second // a busy machine must get as far as the list
 			}
 			report, failure := s.discover(t, engine, Target{Token: "t0ken-of-the-caller"})
 			if failure == nil || failure.Class != tt.want || failure.During != "tools/list" {
