@@ -19,7 +19,7 @@ import (
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/rawjson"
 )
 
-// DefaultTimeout ends a whole discovery (smrt's 35 s of wall clock).
+// DefaultTimeout ends a whole discovery, by the clock on the wall.
 const DefaultTimeout = 35 * time.Second
 
 // Engine asks servers. The zero value is ready for use; it may be used by
