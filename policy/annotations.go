@@ -56,15 +56,15 @@ func parseHints(raw []byte) (hints, error) {
 	return h, nil
 }
 
-// unmet returns the first wanted hint that h does not have, in words, and ""
-// if there is none.
-func (h hints) unmet(wanted map[string]bool) string {
+// unmet returns the first wanted hint that h does not have, in words, and
+// nothing if there is none.
+func (h hints) unmet(wanted map[string]bool) ground {
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
 		if h[name] != wanted[name] {
-			return fmt.Sprintf("annotation %s is %t", name, h[name])
+			return ground{CauseAnnotation, fmt.Sprintf("annotation %s is %t", name, h[name]), []string{fmt.Sprintf("%s %t", name, wanted[name])}}
 		}
 	}
-	return ""
+	return ground{}
 }
 
 func checkHints(wanted map[string]bool) error {

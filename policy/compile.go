@@ -34,6 +34,7 @@ type compiledRule struct {
 	Rule
 	pattern Pattern
 	weight  int
+	index   int // in Config.Rules
 	// when are the conditions that decide whether a name is shown;
 	// whenCalled those that read arguments and can only refuse a call.
 	when, whenCalled []*celrule.Expression
@@ -58,11 +59,12 @@ func Compile(c Config) (*Policy, error) {
 		return nil, err
 	}
 	byKind := make(map[Kind][]*compiledRule)
-	for _, rule := range c.Rules {
+	for i, rule := range c.Rules {
 		compiled, err := p.compile(rule)
 		if err != nil {
 			return nil, fmt.Errorf("%s %s: %w", rule.Kind, rule.Pattern, err)
 		}
+		compiled.index = i
 		byKind[rule.Kind] = append(byKind[rule.Kind], compiled)
 	}
 	var problems []error

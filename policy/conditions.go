@@ -20,20 +20,20 @@ var usedBy = map[Kind]string{
 	Template: "resources/read",
 }
 
-// lacksRoles returns why the caller has none of the wanted roles, and "" if one
-// will do or none is wanted.
-func (v *View) lacksRoles(wanted []string) string {
+// lacksRoles returns why the caller has none of the wanted roles, and nothing if
+// one will do or none is wanted.
+func (v *View) lacksRoles(wanted []string) ground {
 	if len(wanted) == 0 {
-		return ""
+		return ground{}
 	}
 	roles, err := v.roles()
 	switch {
 	case slices.ContainsFunc(wanted, func(role string) bool { return slices.Contains(roles, role) }):
-		return ""
+		return ground{}
 	case err != nil:
-		return err.Error()
+		return ground{CauseRole, err.Error(), wanted}
 	default:
-		return "none of the rule's roles"
+		return ground{CauseRole, "none of the rule's roles", wanted}
 	}
 }
 
@@ -57,21 +57,21 @@ func (v *View) findRoles() ([]string, error) {
 }
 
 // lacksAnnotations returns why a tool does not have the annotations that the
-// policy and the rule want, and "" if it has.
-func (v *View) lacksAnnotations(kind Kind, name string, wanted map[string]bool) string {
+// policy and the rule want, and nothing if it has.
+func (v *View) lacksAnnotations(kind Kind, name string, wanted map[string]bool) ground {
 	if kind != Tool || len(wanted) == 0 && len(v.policy.annotations) == 0 {
-		return ""
+		return ground{}
 	}
 	raw, err := v.annotationsOf(name)
 	if err != nil {
-		return err.Error()
+		return ground{cause: CauseUnknown, reason: err.Error()}
 	}
 	h, err := parseHints(raw)
 	if err != nil {
-		return err.Error()
+		return ground{cause: CauseUnknown, reason: err.Error()}
 	}
-	if reason := h.unmet(v.policy.annotations); reason != "" {
-		return reason
+	if g := h.unmet(v.policy.annotations); g.cause != "" {
+		return g
 	}
 	return h.unmet(wanted)
 }
@@ -87,8 +87,9 @@ func (v *View) annotationsOf(tool string) ([]byte, error) {
 	return raw, nil
 }
 
-// meets evaluates a condition about a name, and says why it is not met.
-func (v *View) meets(condition *celrule.Expression, kind Kind, name string, arguments []byte) (bool, string) {
+// meets evaluates a condition about a name, and says why it is not met, or
+// nothing.
+func (v *View) meets(condition *celrule.Expression, kind Kind, name string, arguments []byte) ground {
 	reads := condition.Reads()
 	if reads.Name || reads.Annotations || reads.Arguments || kind == Method {
 		return v.evaluate(condition, kind, name, arguments)
@@ -98,28 +99,28 @@ func (v *View) meets(condition *celrule.Expression, kind Kind, name string, argu
 	key := conditionKey{condition, kind}
 	kept, ok := v.kept[key]
 	if !ok {
-		kept.met, kept.reason = v.evaluate(condition, kind, name, arguments)
+		kept = v.evaluate(condition, kind, name, arguments)
 		if v.kept == nil {
-			v.kept = make(map[conditionKey]outcome)
+			v.kept = make(map[conditionKey]ground)
 		}
 		v.kept[key] = kept
 	}
-	return kept.met, kept.reason
+	return kept
 }
 
-func (v *View) evaluate(condition *celrule.Expression, kind Kind, name string, arguments []byte) (bool, string) {
+func (v *View) evaluate(condition *celrule.Expression, kind Kind, name string, arguments []byte) ground {
 	if v.cost.Load() > maxViewCost {
-		return false, "the conditions asked for this message cost too much together"
+		return ground{CauseConditionError, "the conditions asked for this message cost too much together", []string{condition.String()}}
 	}
 	met, cost, err := condition.Eval(v.input(kind, name, arguments))
 	v.cost.Add(cost)
 	switch {
 	case err != nil:
-		return false, err.Error()
+		return ground{CauseConditionError, err.Error(), []string{condition.String()}}
 	case !met:
-		return false, fmt.Sprintf("condition `%s` is not met", condition)
+		return ground{CauseCondition, fmt.Sprintf("condition `%s` is not met", condition), []string{condition.String()}}
 	}
-	return true, ""
+	return ground{}
 }
 
 func (v *View) input(kind Kind, name string, arguments []byte) celrule.Input {

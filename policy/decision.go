@@ -45,6 +45,12 @@ type Decision struct {
 	Rule string
 	// Reason says in words what was missing; empty when allowed.
 	Reason string
+	// Cause is the same as one fixed word; empty when allowed.
+	Cause Cause
+	// Missing is what would have let the caller through, where that can be
+	// named: scopes of which all are needed, tenants or roles of which one is,
+	// annotations, the condition, or the hidden tools of a UI resource.
+	Missing []string
 	// Scopes is what a challenge has to ask for: everything the operation
 	// needs plus everything already granted, so that a client which replaces
 	// its token loses nothing.

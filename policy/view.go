@@ -23,7 +23,7 @@ type View struct {
 	cost atomic.Uint64
 
 	mu   sync.Mutex
-	kept map[conditionKey]outcome
+	kept map[conditionKey]ground
 }
 
 // View returns the view of p, of which neither a request nor the server's tools
@@ -66,12 +66,14 @@ func (v *View) DecideCall(tool string, arguments []byte) Decision {
 	}
 	if rule.Arguments != nil {
 		if err := rule.Arguments.Admit(arguments); err != nil {
-			return Decision{Verdict: Refused, Rule: rule.Pattern, Reason: err.Error(), Message: err.Error()}
+			return Decision{Verdict: Refused, Rule: rule.Pattern, Cause: CauseArguments, Reason: err.Error(), Message: err.Error()}
 		}
 	}
 	for _, condition := range rule.whenCalled {
-		if met, reason := v.meets(condition, Tool, tool, arguments); !met {
-			return Decision{Verdict: Refused, Rule: rule.Pattern, Reason: reason, Message: "a rule of this server does not allow the tool with these arguments"}
+		if g := v.meets(condition, Tool, tool, arguments); g.cause != "" {
+			d := g.against(rule.Pattern)
+			d.Verdict, d.Message = Refused, "a rule of this server does not allow the tool with these arguments"
+			return d
 		}
 	}
 	return d
@@ -101,14 +103,14 @@ func Union(a, b []string) []string {
 func (v *View) decideByTools(uri string) (d Decision, belongs bool) {
 	tools, err := v.facts.ToolsShowing(uri)
 	if err != nil {
-		return Decision{Rule: "tool", Reason: "the tools that show this resource are unknown: " + err.Error()}, true
+		return Decision{Rule: "tool", Cause: CauseUnknown, Reason: "the tools that show this resource are unknown: " + err.Error()}, true
 	}
 	for _, tool := range tools {
 		if d := v.Decide(Tool, tool); d.Verdict != Hidden {
 			return Decision{Verdict: Allowed, Rule: d.Rule}, true
 		}
 	}
-	return Decision{Rule: "tool", Reason: "only hidden tools show this resource"}, len(tools) > 0
+	return Decision{Rule: "tool", Cause: CauseTools, Reason: "only hidden tools show this resource", Missing: tools}, len(tools) > 0
 }
 
 func (v *View) decide(rule *compiledRule, kind Kind, name string) Decision {
@@ -116,43 +118,43 @@ func (v *View) decide(rule *compiledRule, kind Kind, name string) Decision {
 	case rule == nil && kind == Method:
 		return Decision{Verdict: Allowed, Rule: "default"}
 	case rule == nil && !v.policy.defaultAllow:
-		return Decision{Rule: "default", Reason: "no rule fits and the default is deny"}
+		return Decision{Rule: "default", Cause: CauseDefault, Reason: "no rule fits and the default is deny"}
 	case rule == nil:
-		if reason := v.lacksAnnotations(kind, name, nil); reason != "" {
-			return Decision{Rule: "default", Reason: reason}
+		if g := v.lacksAnnotations(kind, name, nil); g.cause != "" {
+			return g.against("default")
 		}
 		return Decision{Verdict: Allowed, Rule: "default"}
 	}
-	if reason := v.hides(rule, kind, name); reason != "" {
-		return Decision{Rule: rule.Pattern, Reason: reason}
+	if g := v.hides(rule, kind, name); g.cause != "" {
+		return g.against(rule.Pattern)
 	}
 	return v.decideScopes(rule)
 }
 
-// hides returns why the rule hides name whatever scopes the caller has, and ""
-// if it does not.
-func (v *View) hides(rule *compiledRule, kind Kind, name string) string {
+// hides returns why the rule hides name whatever scopes the caller has, and
+// nothing if it does not.
+func (v *View) hides(rule *compiledRule, kind Kind, name string) ground {
 	if rule.Deny {
-		return "denied by rule"
+		return ground{cause: CauseDeny, reason: "denied by rule"}
 	}
 	if v.anonymous() && rule.needsLogin() {
-		return "the rule has conditions on the caller, who is not known"
+		return ground{cause: CauseLogin, reason: "the rule has conditions on the caller, who is not known"}
 	}
 	if len(rule.Tenants) > 0 && !slices.Contains(rule.Tenants, v.principal.Tenant) {
-		return "tenant not in the rule's tenants"
+		return ground{CauseTenant, "tenant not in the rule's tenants", rule.Tenants}
 	}
-	if reason := v.lacksRoles(rule.Roles); reason != "" {
-		return reason
+	if g := v.lacksRoles(rule.Roles); g.cause != "" {
+		return g
 	}
-	if reason := v.lacksAnnotations(kind, name, rule.Annotations); reason != "" {
-		return reason
+	if g := v.lacksAnnotations(kind, name, rule.Annotations); g.cause != "" {
+		return g
 	}
 	for _, condition := range rule.when {
-		if met, reason := v.meets(condition, kind, name, nil); !met {
-			return reason
+		if g := v.meets(condition, kind, name, nil); g.cause != "" {
+			return g
 		}
 	}
-	return ""
+	return ground{}
 }
 
 func (v *View) decideScopes(rule *compiledRule) Decision {
@@ -162,13 +164,13 @@ func (v *View) decideScopes(rule *compiledRule) Decision {
 		d.Verdict = Allowed
 		return d
 	}
-	d.Reason = "missing scope " + missing[0]
+	d.Cause, d.Reason, d.Missing = CauseScope, "missing scope "+missing[0], missing
 	if v.anonymous() {
 		d.Verdict, d.Scopes = Login, slices.Clone(rule.Scopes)
 		return d
 	}
 	if v.principal.Withholds(missing) {
-		d.Reason += ", which the membership does not leave to the caller"
+		d.Cause, d.Reason = CauseMembership, d.Reason+", which the membership does not leave to the caller"
 		return d
 	}
 	if rule.OnMissingScope == Challenge {
@@ -184,14 +186,9 @@ func (v *View) anonymous() bool {
 	return v.policy.mixed && (p.Anonymous || p.Issuer == "" && p.Subject == "")
 }
 
-// conditionKey and outcome remember conditions that do not depend on the name:
-// a list of 2,000 tools asks them 2,000 times.
+// conditionKey is of a condition that does not depend on the name: a list of
+// 2,000 tools asks it 2,000 times.
 type conditionKey struct {
 	condition *celrule.Expression
 	kind      Kind
-}
-
-type outcome struct {
-	met    bool
-	reason string
 }
