@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
+	"github.com/caddy-mcp-app/caddy-mcp-app/policy/revocation"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy/token"
 )
 
@@ -29,12 +30,14 @@ func (m *Handler) authenticate(w http.ResponseWriter, r *http.Request) *policy.P
 	}
 	found, served := m.routeFor(r)
 	if !served {
-		m.deny(r, "route stands for no tenant that is served")
+		m.deny(r, causeRoute, "route stands for no tenant that is served")
 		m.forbid(w, r)
 		return nil
 	}
 	if m.anonymous(r) {
-		return &policy.Principal{Anonymous: true}
+		principal := &policy.Principal{Anonymous: true}
+		trailOf(r).principal = principal
+		return principal
 	}
 	claims, err := m.verify(r, found)
 	if err != nil {
@@ -45,9 +48,10 @@ func (m *Handler) authenticate(w http.ResponseWriter, r *http.Request) *policy.P
 		Issuer: claims.Issuer, Subject: claims.Subject, ClientID: claims.ClientID,
 		Scopes: claims.Scopes, Expiry: claims.Expiry, Claims: claims.Raw,
 	}
+	trailOf(r).principal = principal
 	claim, _ := claims.Lookup(m.tenancy.Claim)
 	if principal.Tenant, err = m.tenancy.Resolve(claim, m.tenantOf(r)); err != nil {
-		m.deny(r, err.Error(), zap.String("subject", claims.Subject))
+		m.deny(r, causeTenant, err.Error())
 		m.hintTenant(claims, err)
 		m.forbid(w, r)
 		return nil
@@ -60,7 +64,7 @@ func (m *Handler) authenticate(w http.ResponseWriter, r *http.Request) *policy.P
 		return nil
 	}
 	if missing := m.rules.MissingScopes(principal.Scopes, m.Auth.Scopes); len(missing) > 0 {
-		m.deny(r, "token lacks scope "+missing[0], zap.String("subject", claims.Subject))
+		m.settle(r, decided{decision: policy.StepUp.String(), cause: causeScope, reason: "token lacks scope " + missing[0]})
 		if principal.Withholds(missing) { // asking for them would be in vain
 			m.forbid(w, r)
 			return nil
@@ -94,11 +98,13 @@ func (m *Handler) challenge(w http.ResponseWriter, r *http.Request, found route,
 	var bad *token.Error
 	switch {
 	case errors.Is(err, token.ErrNoToken):
+		m.settle(r, decided{decision: policy.StepUp.String(), cause: causeNoToken, reason: err.Error()})
 		w.Header().Set("WWW-Authenticate", challenge.Header())
 		m.writeAuthError(w, r, http.StatusUnauthorized, "login_required", "this resource needs an access token")
 		return
 	case errors.As(err, &bad) && bad.Kind == token.Unavailable:
 		m.logger.Warn("cannot judge tokens", zap.Error(err))
+		m.deny(r, causeUnavailable, err.Error())
 		w.Header().Set("Retry-After", strconv.Itoa(max(1, int(bad.RetryAfter.Seconds()))))
 		m.writeAuthError(w, r, http.StatusServiceUnavailable, "temporarily_unavailable", "tokens cannot be verified at the moment")
 		return
@@ -109,7 +115,11 @@ func (m *Handler) challenge(w http.ResponseWriter, r *http.Request, found route,
 		status = http.StatusBadRequest
 		challenge.Error, challenge.Description = string(bad.Kind), "the Authorization header is malformed"
 	}
-	m.deny(r, err.Error())
+	cause := causeToken
+	if errors.Is(err, revocation.ErrRevoked) {
+		cause = causeRevoked
+	}
+	m.deny(r, cause, err.Error())
 	m.hintMismatch(bad)
 	w.Header().Set("WWW-Authenticate", challenge.Header())
 	m.writeAuthError(w, r, status, challenge.Error, challenge.Description)

@@ -42,6 +42,7 @@ func parseDirective(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error)
 //		hosts <host>...
 //		limits { ... }
 //		methods <method or pattern>...
+//		audit { ... }
 //		rate_limit <calls> <window> [per <what>...] [tools <pattern>...]
 //		rate_limit_on_fault local | allow | refuse
 //		state memory | redis <url> [{ ... }]
@@ -78,6 +79,7 @@ func (m *Handler) UnmarshalCaddyfile(d *caddyfile.Dispenser) error {
 		"hosts":               words(&m.Hosts),
 		"limits":              m.parseLimits,
 		"methods":             words(&m.Methods),
+		"audit":               m.parseAudit,
 		"rate_limit":          m.parseRateLimit,
 		"rate_limit_on_fault": m.parseRateLimitFault,
 		"state":               parseState(&m.StateRaw),

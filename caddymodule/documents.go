@@ -59,7 +59,7 @@ func (m *Handler) serveMetadata(w http.ResponseWriter, r *http.Request) error {
 	}
 	found, ok := m.routeFor(r)
 	if !ok {
-		m.deny(r, "metadata asked for under a host that stands for no tenant")
+		m.deny(r, causeRoute, "metadata asked for under a host that stands for no tenant")
 		m.forbid(w, r)
 		return nil
 	}

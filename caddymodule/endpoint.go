@@ -37,8 +37,9 @@ type exchange struct {
 // serveEndpoint walks the steps of a request in their order: boundary,
 // authentication, strict reading, decision, transformation, upstream.
 func (m *Handler) serveEndpoint(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
+	r = withTrail(r, &trail{})
 	if refused := m.checkBoundary(r); refused != nil {
-		m.deny(r, refused.reason)
+		m.deny(r, causeBoundary, refused.reason)
 		writeRefusal(w, refused)
 		return nil
 	}
@@ -153,12 +154,13 @@ func (e *exchange) read(w http.ResponseWriter) error {
 	if err != nil {
 		return err
 	}
+	trailOf(e.r).message = e.message
 	repl := replacerOf(e.r)
 	repl.Set("http.mcp_app.method", e.message.Method)
 	repl.Set("http.mcp_app.era", e.message.Era.String())
-	logField(e.r, zap.String("mcp_method", e.message.Method))
+	logField(e.r, zap.String("mcp_method", loggable(e.message.Method)))
 	if e.message.Name != "" {
-		logField(e.r, zap.String("mcp_name", e.message.Name))
+		logField(e.r, zap.String("mcp_name", loggable(e.message.Name)))
 	}
 	return nil
 }
@@ -184,22 +186,30 @@ func (e *exchange) decide(w http.ResponseWriter) (done bool) {
 	}
 	e.count(d)
 	if err := e.checkSignals(); err != nil {
-		e.deny(e.r, err.Error(), zap.String("subject", e.principal.Subject))
+		e.deny(e.r, causeSignal, err.Error())
 		e.forbid(w, e.r)
 		return true
 	}
 	if err := e.checkCall(); err != nil {
-		e.refuse(w, err)
+		e.refuseAs(w, causeArguments, err)
 		return true
 	}
-	return e.validateArguments(w)
+	if e.validateArguments(w) {
+		return true
+	}
+	if e.decoy != nil {
+		e.settle(e.r, decided{policy.Hidden.String(), causeArguments, d.Rule, "the tool cannot be used in this way by this caller"})
+		return false
+	}
+	e.settle(e.r, decided{decision: policy.Allowed.String(), rule: d.Rule})
+	return false
 }
 
 // enforce answers for what the caller may not do, or sends the question for an
 // unknown name in its place.
 func (e *exchange) enforce(w http.ResponseWriter, d policy.Decision) (done bool) {
 	e.count(d)
-	e.denyCall(d)
+	e.settle(e.r, decided{d.Verdict.String(), string(d.Cause), d.Rule, d.Reason})
 	found, _ := e.routeFor(e.r)
 	switch d.Verdict {
 	case policy.StepUp:
@@ -222,7 +232,6 @@ func (e *exchange) enforce(w http.ResponseWriter, d policy.Decision) (done bool)
 // count keeps account of a decision.
 func (e *exchange) count(d policy.Decision) {
 	metrics.decisions.WithLabelValues(subjectLabel(e.message.Method), e.message.Era.String(), d.Verdict.String()).Inc()
-	logField(e.r, zap.String("mcp_decision", d.Verdict.String()))
 }
 
 // checkSignals refuses a call that names another tenant than the caller's where
@@ -250,14 +259,6 @@ func (e *exchange) checkSignals() error {
 	return policy.CheckSignals(e.principal.Tenant, signals)
 }
 
-// denyCall logs a decision against the caller with everything an operator needs
-// to review it.
-func (e *exchange) denyCall(d policy.Decision) {
-	e.deny(e.r, d.Reason, zap.String("decision", d.Verdict.String()), zap.String("rule", d.Rule),
-		zap.String("mcp_method", e.message.Method), zap.String("mcp_name", e.message.Name),
-		zap.String("subject", e.principal.Subject), zap.String("tenant", e.principal.Tenant))
-}
-
 // subjectLabel names what a method is about, for the metric.
 func subjectLabel(method string) string {
 	switch mcp.Subject(method) {
@@ -274,13 +275,19 @@ func subjectLabel(method string) string {
 	}
 }
 
-// refuse answers with a JSON-RPC error.
-func (e *exchange) refuse(w http.ResponseWriter, err error) {
+// refuse answers with a JSON-RPC error about the message.
+func (e *exchange) refuse(w http.ResponseWriter, err error) { e.refuseAs(w, causeMessage, err) }
+
+// refuseAs answers with a JSON-RPC error.
+func (e *exchange) refuseAs(w http.ResponseWriter, cause string, err error) {
 	var refused *mcp.Error
 	if !errors.As(err, &refused) {
 		refused = &mcp.Error{Status: http.StatusInternalServerError, Code: mcp.CodeInternalError, Message: "internal error"}
 	}
-	e.deny(e.r, refused.Message)
+	if refused.Status == http.StatusServiceUnavailable {
+		cause = causeUnavailable
+	}
+	e.deny(e.r, cause, refused.Message)
 	writeError(w, refused)
 }
 

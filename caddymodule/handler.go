@@ -108,6 +108,9 @@ type Handler struct {
 	// answered as an unknown method.
 	Methods []string `json:"methods,omitempty"`
 
+	// Audit says what is written down about decisions. Default: every refusal.
+	Audit *Audit `json:"audit,omitempty"`
+
 	// RateLimit bounds how often the endpoint may be used. Default: no limits.
 	RateLimit *ratelimit.Config `json:"rate_limit,omitempty"`
 
@@ -133,6 +136,8 @@ type Handler struct {
 
 	config          context.Context // done when the configuration is unloaded
 	logger          *zap.Logger
+	auditLogger     *zap.Logger
+	auditTools      []policy.Pattern // of audit.arguments, one each
 	rules           *policy.Policy
 	tenancy         policy.Tenancy
 	members         membership.Source // nil where tokens alone decide

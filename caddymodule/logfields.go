@@ -5,7 +5,6 @@ import (
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
 
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
 )
@@ -21,15 +20,6 @@ func (m *Handler) publish(r *http.Request, p *policy.Principal) {
 	repl.Set("http.mcp_app.subject", p.Subject)
 	repl.Set("http.mcp_app.tenant", p.Tenant)
 	logField(r, zap.String("mcp_tenant", p.Tenant))
-}
-
-// deny tells the operator why a request was refused; the caller is not told.
-// Refused requests are everyday business of a public endpoint: INFO.
-func (m *Handler) deny(r *http.Request, reason string, fields ...zap.Field) {
-	logField(r, zap.String("mcp_decision", "refuse"))
-	if entry := m.logger.Check(zapcore.InfoLevel, "request refused"); entry != nil {
-		entry.Write(append(fields, zap.String("reason", reason), zap.String("remote_ip", clientIP(r)))...)
-	}
 }
 
 // logField adds a field to the access log.

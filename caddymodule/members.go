@@ -159,11 +159,16 @@ func (m *Handler) admit(w http.ResponseWriter, r *http.Request, p *policy.Princi
 	switch {
 	case errors.Is(err, membership.ErrUnavailable):
 		m.logger.Warn("membership cannot be looked up", zap.Error(err))
+		m.deny(r, causeUnavailable, err.Error())
 		w.Header().Set("Retry-After", "5")
 		m.writeAuthError(w, r, http.StatusServiceUnavailable, "temporarily_unavailable", "access cannot be verified at the moment")
 		return false
 	case err != nil || !member.Member:
-		m.deny(r, "not a member of the tenant", zap.Error(err), zap.String("subject", p.Subject), zap.String("tenant", p.Tenant))
+		reason := "not a member of the tenant"
+		if err != nil {
+			reason += ": " + err.Error()
+		}
+		m.deny(r, causeMembership, reason)
 		m.forbid(w, r)
 		return false
 	}

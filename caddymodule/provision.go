@@ -48,6 +48,9 @@ const maxSchemas = 4096
 func (m *Handler) Provision(ctx caddy.Context) error {
 	m.logger = ctx.Logger()
 	m.config = ctx
+	if err := m.provisionAudit(); err != nil {
+		return fmt.Errorf("audit: %w", err)
+	}
 	m.hints = &hints{}
 	m.schemas = lru.New[mcp.Holder, *openai.SettingsSchema](maxSchemas, 0)
 	m.argumentChecker = &arguments.Checker{}

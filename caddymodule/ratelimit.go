@@ -82,7 +82,7 @@ func (e *exchange) takeRate(w http.ResponseWriter) (done bool) {
 	if outcome.Allowed {
 		return false
 	}
-	e.deny(e.r, "rate limit "+outcome.Limit, zap.String("subject", e.principal.Subject), zap.String("tenant", e.principal.Tenant))
+	e.deny(e.r, causeRate, "rate limit "+outcome.Limit)
 	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(outcome.RetryAfter.Seconds()))))
 	writeError(w, &mcp.Error{
 		Status: http.StatusTooManyRequests, Code: codeRateLimit, ID: e.message.ID,

@@ -140,7 +140,7 @@ func (s *sharedState) check(ctx context.Context, p *policy.Principal) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, revocation.ErrRevoked):
-		return &token.Error{Kind: token.InvalidToken, Reason: err.Error()}
+		return fmt.Errorf("%w: %w", &token.Error{Kind: token.InvalidToken, Reason: "access was taken back"}, err)
 	default:
 		return &token.Error{Kind: token.Unavailable, Reason: err.Error(), RetryAfter: 5 * time.Second}
 	}

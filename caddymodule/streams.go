@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"sync"
 	"time"
-
-	"go.uber.org/zap"
 )
 
 // errStreamEnded is the cause with which a stream is ended by us. The client
@@ -26,11 +24,18 @@ func (e *exchange) bind() (release func()) {
 	ctx, cancel := context.WithCancelCause(e.r.Context())
 	end := func() { cancel(errStreamEnded) }
 	e.r = e.r.WithContext(ctx)
-	releases := []func(){func() { cancel(nil) }, e.watchMembership(ctx, end)}
+	t := trailOf(e.r)
+	if e.streams() { // whose end is news; an id for every call would be dear
+		t.correlate(e.r)
+	}
+	ended := func(cause, reason string) {
+		e.write(t, decided{decision: decisionEnd, cause: cause, reason: reason})
+		end()
+	}
+	releases := []func(){func() { cancel(nil) }, e.watchMembership(ctx, ended)}
 	if e.principal.Subject != "" {
 		releases = append(releases, e.state.guard(e.principal, func(reason error) {
-			e.logger.Info("exchange ended", zap.String("subject", e.principal.Subject), zap.Error(reason))
-			end()
+			ended(causeRevoked, reason.Error())
 		}))
 	}
 	if e.streams() {
@@ -65,7 +70,7 @@ func (e *exchange) bindStream(end func()) (release func()) {
 
 // watchMembership asks again and again while the exchange runs. A source that
 // cannot be asked ends it too: no answer is not a yes.
-func (e *exchange) watchMembership(ctx context.Context, end func()) (release func()) {
+func (e *exchange) watchMembership(ctx context.Context, ended func(cause, reason string)) (release func()) {
 	if e.members == nil {
 		return func() {}
 	}
@@ -78,8 +83,11 @@ func (e *exchange) watchMembership(ctx context.Context, end func()) (release fun
 			return
 		}
 		if err != nil || !member.Member {
-			e.logger.Info("exchange ended: its caller is no member any more", zap.String("subject", p.Subject), zap.String("tenant", p.Tenant), zap.Error(err))
-			end()
+			reason := "the caller is no member any more"
+			if err != nil {
+				reason = "the membership cannot be looked up: " + err.Error()
+			}
+			ended(causeMembership, reason)
 			return
 		}
 		mu.Lock()

@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
-	"go.uber.org/zap"
 
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy/arguments"
@@ -53,7 +52,7 @@ func (e *exchange) validateArguments(w http.ResponseWriter) (done bool) {
 	if invalid, ok := errors.AsType[*arguments.InvalidError](err); ok {
 		text = invalid.Error()
 	}
-	e.deny(e.r, err.Error(), zap.String("mcp_name", e.message.Name), zap.String("subject", e.principal.Subject))
+	e.deny(e.r, causeArguments, err.Error())
 	if e.Policy.ValidateArguments.OnInvalid == arguments.Error {
 		writeError(w, mcp.InvalidParams(e.message, text))
 		return true
