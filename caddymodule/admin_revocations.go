@@ -2,10 +2,7 @@ package caddymodule
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -14,44 +11,19 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"go.uber.org/zap"
 
-	"github.com/caddy-mcp-app/caddy-mcp-app/mcp"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy/revocation"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy/state"
 )
 
-func init() { caddy.RegisterModule(adminAPI{}) }
-
-// adminAPI adds to Caddy's admin endpoint:
-//
-// Request | Effect
-// --------|-------
-// `POST /mcp_app/revocations` | Revokes `{"jti"}`, `{"subject","issuer"}` or `{"tenant"}`, optionally with `"issued_before"` (a time) and `"ttl"` (how long such tokens may still live, default 24h): 201 and the entry
-// `GET /mcp_app/revocations` | Lists what is revoked
-// `DELETE /mcp_app/revocations/<id>` | Takes a revocation back: 204
-//
-// A revocation holds for all endpoints of this Caddy and of those it shares
-// state with. 201 means that neither a restart nor the loss of this Caddy undoes
-// it; after any error it is safe to ask again.
-type adminAPI struct{}
-
-const (
-	revocationsPath = "/mcp_app/revocations"
-	// maxAdminBody is far more than four texts of the greatest length need.
-	maxAdminBody = 64 << 10
-)
-
-// CaddyModule returns the Caddy module information.
-func (adminAPI) CaddyModule() caddy.ModuleInfo {
-	return caddy.ModuleInfo{ID: "admin.api.mcp_app", New: func() caddy.Module { return new(adminAPI) }}
+func init() {
+	adminRoutes = append(
+		adminRoutes,
+		caddy.AdminRoute{Pattern: revocationsPath, Handler: caddy.AdminHandlerFunc(adminAPI{}.handleRevocations)},
+		caddy.AdminRoute{Pattern: revocationsPath + "/", Handler: caddy.AdminHandlerFunc(adminAPI{}.handleRevocation)},
+	)
 }
 
-// Routes implements caddy.AdminRouter.
-func (a adminAPI) Routes() []caddy.AdminRoute {
-	return []caddy.AdminRoute{
-		{Pattern: revocationsPath, Handler: caddy.AdminHandlerFunc(a.handleRevocations)},
-		{Pattern: revocationsPath + "/", Handler: caddy.AdminHandlerFunc(a.handleRevocation)},
-	}
-}
+const revocationsPath = "/mcp_app/revocations"
 
 func (a adminAPI) handleRevocations(w http.ResponseWriter, r *http.Request) error {
 	switch r.Method {
@@ -89,17 +61,9 @@ func (adminAPI) listRevocations(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (adminAPI) revoke(w http.ResponseWriter, r *http.Request) error {
-	// A page in a browser cannot send this type without asking first.
-	if !mcp.IsJSON(r.Header.Get("Content-Type")) {
-		return caddy.APIError{HTTPStatus: http.StatusUnsupportedMediaType, Err: errors.New("the Content-Type must be application/json")}
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxAdminBody))
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge):
-		return caddy.APIError{HTTPStatus: http.StatusRequestEntityTooLarge, Err: fmt.Errorf("the body is larger than %d bytes", tooLarge.Limit)}
-	case err != nil:
-		return caddy.APIError{HTTPStatus: http.StatusBadRequest, Err: fmt.Errorf("reading the body: %w", err)}
+	body, err := readAdmin(w, r)
+	if err != nil {
+		return err
 	}
 	request, err := revocation.ParseRequest(body)
 	if err != nil {
@@ -186,20 +150,3 @@ func adminError(err error) error {
 	}
 	return caddy.APIError{HTTPStatus: status, Err: err}
 }
-
-func methodNotAllowed(w http.ResponseWriter, r *http.Request, allowed string) error {
-	w.Header().Set("Allow", allowed)
-	return caddy.APIError{HTTPStatus: http.StatusMethodNotAllowed, Err: fmt.Errorf("method %s is not allowed here, only %s", r.Method, allowed)}
-}
-
-func writeAdmin(w http.ResponseWriter, status int, value any) error {
-	body, err := json.Marshal(value)
-	if err != nil {
-		return caddy.APIError{HTTPStatus: http.StatusInternalServerError, Err: err}
-	}
-	writeBody(w, status, "application/json", append(body, '\n'))
-	return nil
-}
-
-// Interface guards
-var _ caddy.AdminRouter = (*adminAPI)(nil)

@@ -44,12 +44,19 @@ func (m *Handler) authenticate(w http.ResponseWriter, r *http.Request) *policy.P
 		m.challenge(w, r, found, err)
 		return nil
 	}
+	return m.accept(w, r, found, claims)
+}
+
+// accept decides whether who has these claims is let in. Where it returns nil,
+// the answer has been written.
+func (m *Handler) accept(w http.ResponseWriter, r *http.Request, found route, claims *token.Claims) *policy.Principal {
 	principal := &policy.Principal{
 		Issuer: claims.Issuer, Subject: claims.Subject, ClientID: claims.ClientID,
 		Scopes: claims.Scopes, Expiry: claims.Expiry, Claims: claims.Raw,
 	}
 	trailOf(r).principal = principal
 	claim, _ := claims.Lookup(m.tenancy.Claim)
+	var err error
 	if principal.Tenant, err = m.tenancy.Resolve(claim, m.tenantOf(r)); err != nil {
 		m.deny(r, causeTenant, err.Error())
 		m.hintTenant(claims, err)

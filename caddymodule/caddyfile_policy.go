@@ -1,6 +1,8 @@
 package caddymodule
 
 import (
+	"fmt"
+
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
@@ -52,7 +54,7 @@ func (m *Handler) parsePolicy(d *caddyfile.Dispenser) error {
 }
 
 func (m *Handler) parseRule(d *caddyfile.Dispenser) error {
-	rule := policy.Rule{Kind: policy.Kind(d.Val())}
+	rule, source := policy.Rule{Kind: policy.Kind(d.Val())}, fmt.Sprintf("%s:%d", d.File(), d.Line())
 	if !d.Args(&rule.Pattern) || d.NextArg() {
 		return d.Errf("%s takes exactly one name or pattern; conditions go into a block", rule.Kind)
 	}
@@ -79,6 +81,7 @@ func (m *Handler) parseRule(d *caddyfile.Dispenser) error {
 		return err
 	}
 	m.Policy.Rules = append(m.Policy.Rules, rule)
+	m.sources = append(m.sources, source)
 	// Checked here and not only at load, where the line would be lost.
 	if _, err := policy.Compile(*m.Policy); err != nil {
 		return d.WrapErr(err)

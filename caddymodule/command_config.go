@@ -19,21 +19,9 @@ type configuredPlugin struct {
 // readConfiguredPlugin takes the plugin out of a configuration file. Without an
 // endpoint the file must have one only that names a plugin.
 func readConfiguredPlugin(file, adapter, endpoint string) (configuredPlugin, error) {
-	text, err := os.ReadFile(file)
+	text, err := adaptedConfig(file, adapter)
 	if err != nil {
-		return configuredPlugin{}, fmt.Errorf("reading the configuration: %w", err)
-	}
-	if adapter == "" && filepath.Ext(file) != ".json" {
-		adapter = "caddyfile"
-	}
-	if adapter != "" {
-		known := caddyconfig.GetAdapter(adapter)
-		if known == nil {
-			return configuredPlugin{}, fmt.Errorf("unknown config adapter %q", adapter)
-		}
-		if text, _, err = known.Adapt(text, map[string]any{"filename": file}); err != nil {
-			return configuredPlugin{}, fmt.Errorf("adapting the configuration: %w", err)
-		}
+		return configuredPlugin{}, err
 	}
 	var config any
 	if err := json.Unmarshal(text, &config); err != nil {
@@ -48,6 +36,29 @@ func readConfiguredPlugin(file, adapter, endpoint string) (configuredPlugin, err
 		return plugin, nil
 	}
 	return configuredPlugin{}, errors.New("the configuration names no plugin; write links { plugin <id> }, or say --plugin")
+}
+
+// adaptedConfig reads a configuration file as JSON. Without an adapter a file that
+// does not end in .json is a Caddyfile.
+func adaptedConfig(file, adapter string) ([]byte, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading the configuration: %w", err)
+	}
+	if adapter == "" && filepath.Ext(file) != ".json" {
+		adapter = "caddyfile"
+	}
+	if adapter == "" {
+		return text, nil
+	}
+	known := caddyconfig.GetAdapter(adapter)
+	if known == nil {
+		return nil, fmt.Errorf("unknown config adapter %q", adapter)
+	}
+	if text, _, err = known.Adapt(text, map[string]any{"filename": file}); err != nil {
+		return nil, fmt.Errorf("adapting the configuration: %w", err)
+	}
+	return text, nil
 }
 
 // collectPlugins looks for the handler wherever it may be nested.

@@ -91,23 +91,29 @@ func checkedBearer(text, source string) (bearer, error) {
 	return bearer{Value: text, Given: true}, nil
 }
 
-// readTokenFile reads a small file, or the standard input.
+// readTokenFile reads a token.
 func readTokenFile(stdin io.Reader, name string) (string, error) {
+	text, err := readSmall(stdin, name, maxTokenFile)
+	if err != nil {
+		return "", fmt.Errorf("--token-file: %w", err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+// readSmall reads a file of at most limit bytes, or the standard input for "-".
+func readSmall(stdin io.Reader, name string, limit int64) ([]byte, error) {
 	in := stdin
 	if name != "-" {
 		file, err := os.Open(name)
 		if err != nil {
-			return "", fmt.Errorf("--token-file: %w", err)
+			return nil, err
 		}
 		defer func() { _ = file.Close() }()
 		in = file
 	}
-	text, err := io.ReadAll(io.LimitReader(in, maxTokenFile+1))
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("--token-file: %w", err)
-	case len(text) > maxTokenFile:
-		return "", fmt.Errorf("--token-file: it is longer than any token, %d bytes", maxTokenFile)
+	text, err := io.ReadAll(io.LimitReader(in, limit+1))
+	if err == nil && int64(len(text)) > limit {
+		err = fmt.Errorf("it is longer than %d bytes", limit)
 	}
-	return strings.TrimSpace(string(text)), nil
+	return text, err
 }

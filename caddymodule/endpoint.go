@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp"
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/openai"
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/rawjson"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy/token"
@@ -30,13 +31,18 @@ type exchange struct {
 	questions func() *questions
 	sealer    *mcp.Sealer
 	affinity  affinity
-	session   session // empty outside one
-	sealed    string  // the client's id of it
+	session   session                // empty outside one
+	sealed    string                 // the client's id of it
+	found     func([]openai.Finding) // takes findings in place of the log
 }
 
 // serveEndpoint walks the steps of a request in their order: boundary,
 // authentication, strict reading, decision, transformation, upstream.
 func (m *Handler) serveEndpoint(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
+	if in := inspectionOf(r); in != nil {
+		in.serve(m, r, next)
+		return nil
+	}
 	r = withTrail(r, &trail{})
 	if refused := m.checkBoundary(r); refused != nil {
 		m.deny(r, causeBoundary, refused.reason)
@@ -56,14 +62,7 @@ func (m *Handler) serveEndpoint(w http.ResponseWriter, r *http.Request, next cad
 	if principal == nil {
 		return nil
 	}
-	e := &exchange{Handler: m, r: r, next: next, principal: principal}
-	if m.proxy != nil {
-		e.next = caddyhttp.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
-			return m.proxy.ServeHTTP(w, r, next)
-		})
-	}
-	e.view = newView(e)
-	e.questions = sync.OnceValue(e.newQuestions)
+	e := m.newExchange(r, next, principal)
 	bearer, _ := token.Bearer(r.Header)
 	e.prepareHeaders()
 	if e.exchangeToken(w, bearer) {
@@ -80,6 +79,19 @@ func (m *Handler) serveEndpoint(w http.ResponseWriter, r *http.Request, next cad
 	}
 	e.prepareBody()
 	return e.forward(w, cors)
+}
+
+// newExchange begins what is done for a known caller.
+func (m *Handler) newExchange(r *http.Request, next caddyhttp.Handler, principal *policy.Principal) *exchange {
+	e := &exchange{Handler: m, r: r, next: next, principal: principal}
+	if m.proxy != nil {
+		e.next = caddyhttp.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
+			return m.proxy.ServeHTTP(w, r, next)
+		})
+	}
+	e.view = newView(e)
+	e.questions = sync.OnceValue(e.newQuestions)
+	return e
 }
 
 // open reads the message, if there is one, and gives the server back what it

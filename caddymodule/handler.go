@@ -149,6 +149,8 @@ type Handler struct {
 	release         []func()         // gives back what Provision took from pools
 	proxy           caddyhttp.MiddlewareHandler
 	catalogs        *flight.Group[*mcp.Catalog]
+	inventories     *flight.Group[*mcp.Inventory]
+	sources         []string // of the rules, if they come from a Caddyfile
 	routes          []route
 	documents       documents
 	origins         originSet

@@ -37,6 +37,9 @@ const (
 	catalogTTL      = 5 * time.Minute
 	catalogTimeout  = 5 * time.Second
 	catalogCapacity = 1024
+
+	inventoryCapacity = 16
+	inventoryTimeout  = 35 * time.Second
 )
 
 // maxSchemas bounds how many callers' settings schemas are remembered.
@@ -57,6 +60,7 @@ func (m *Handler) Provision(ctx caddy.Context) error {
 	m.warned = &onceSet{seen: make(map[string]bool)}
 	m.catalogs = flight.New[*mcp.Catalog](catalogCapacity, catalogTTL, catalogTimeout)
 	m.lists = new(listMemo)
+	m.inventories = flight.New[*mcp.Inventory](inventoryCapacity, catalogTTL, inventoryTimeout)
 	if err := registerMetrics(ctx); err != nil {
 		return fmt.Errorf("registering metrics: %w", err)
 	}
@@ -123,6 +127,7 @@ func (m *Handler) Provision(ctx caddy.Context) error {
 			return err
 		}
 	}
+	m.enlist(ctx.GetMetricsRegistry())
 	return nil
 }
 
@@ -280,6 +285,15 @@ func (s *onceSet) first(key string) bool {
 	}
 	s.seen[key] = true
 	return true
+}
+
+// warnFindings is [Handler.warnFindings], unless this exchange only tries out.
+func (e *exchange) warnFindings(findings []openai.Finding) {
+	if e.found != nil {
+		e.found(findings)
+		return
+	}
+	e.Handler.warnFindings(findings)
 }
 
 // warnFindings logs what the overlay has to say, each once for this config. A

@@ -21,7 +21,7 @@ func (e *exchange) newRewriter(decorator *openaiView) *mcp.Rewriter {
 		Tasks:       e.servesTasks(),
 		Dropped:     e.linkDropped,
 		ListTTL:     e.limits.listTTL,
-		ListChanged: e.catalogs.Drop,
+		ListChanged: e.listChanged,
 		MaxDepth:    e.limits.depth,
 	}
 	if !e.rules.HidesNothing() || e.servesTasks() {
@@ -33,6 +33,12 @@ func (e *exchange) newRewriter(decorator *openaiView) *mcp.Rewriter {
 		}
 	}
 	return rewriter
+}
+
+// listChanged forgets what the server listed before.
+func (e *exchange) listChanged() {
+	e.catalogs.Drop()
+	e.inventories.Drop()
 }
 
 // linkDropped tells the operator why something is missing in a result.

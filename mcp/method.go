@@ -1,5 +1,10 @@
 package mcp
 
+import (
+	"maps"
+	"slices"
+)
+
 // SubjectKind is what a method is about.
 type SubjectKind int
 
@@ -42,6 +47,15 @@ func Known(era Era, method string) bool {
 		return modernMethods[method]
 	}
 	return legacyMethods[method]
+}
+
+// Methods lists what [Known] knows in an era, in alphabetical order.
+func Methods(era Era) []string {
+	known := legacyMethods
+	if era == Modern {
+		known = modernMethods
+	}
+	return slices.Sorted(maps.Keys(known))
 }
 
 var (

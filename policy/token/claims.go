@@ -87,8 +87,14 @@ func mapClaims(payload []byte) (*Claims, error) {
 		return nil, refuse("reading the token's claims: %v", err)
 	}
 
+	return claimsOf(raw)
+}
+
+// claimsOf maps claims that have been read.
+func claimsOf(raw map[string]any) (*Claims, error) {
 	c := &Claims{Raw: raw}
 	var ok bool
+	var err error
 	if c.Issuer, ok = raw["iss"].(string); !ok || c.Issuer == "" {
 		return nil, refuse("\"iss\" is missing or not a string")
 	}
