@@ -48,15 +48,23 @@ func (m *Handler) parseAudit(d *caddyfile.Dispenser) error {
 				return d.Err("expected: arguments <tool or pattern> <argument>...")
 			}
 			m.Audit.Arguments = append(m.Audit.Arguments, AuditArguments{Tool: args[0], Names: args[1:]})
-			return d.WrapErr(m.Audit.check())
+			return wrapped(d, m.Audit.check())
 		},
 		"argument_bytes": func(d *caddyfile.Dispenser) error {
 			if err := number(&m.Audit.ArgumentBytes)(d); err != nil {
 				return err
 			}
-			return d.WrapErr(m.Audit.check())
+			return wrapped(d, m.Audit.check())
 		},
 	})
+}
+
+// wrapped adds file and line to an error, if there is one.
+func wrapped(d *caddyfile.Dispenser, err error) error {
+	if err == nil {
+		return nil
+	}
+	return d.WrapErr(err)
 }
 
 // parsePercent reads off, all, or a number with a percent sign.
