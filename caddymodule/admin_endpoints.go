@@ -1,7 +1,6 @@
 package caddymodule
 
 import (
-	"encoding/json"
 	"net/http"
 
 	"github.com/caddyserver/caddy/v2"
@@ -112,11 +111,8 @@ func (m *Handler) describe(app *caddyhttp.App) describedEndpoint {
 
 // membersSource is the word that names where members are looked up.
 func (m *Handler) membersSource() string {
-	var named struct {
-		Source string `json:"source"`
+	if module, ok := m.members.(caddy.Module); ok {
+		return module.CaddyModule().ID.Name()
 	}
-	if json.Unmarshal(m.Tenant.MembersRaw, &named) != nil || named.Source == "" {
-		return "claims"
-	}
-	return named.Source
+	return "claims"
 }
