@@ -471,3 +471,53 @@ func TestAServerThatIsDownIsSaidToBe(t *testing.T) {
 		t.Errorf("%+v", x)
 	}
 }
+
+// TestAServerBehindTheSiteIsAskedThroughIt: without upstreams of its own mcp_app
+// asks through the handlers that follow it, with what those in front have set.
+func TestAServerBehindTheSiteIsAskedThroughIt(t *testing.T) {
+	g := start(t, "mcp_app /mcp {$WORKSPACE}", "reverse_proxy {$WORKSPACE} {\n\t\theader_up Host {upstream_hostport}\n\t}\n\tmcp_app /mcp")
+	token := g.token(t, "victor@acme", "acme", "mcp.use")
+	var x explanation
+	if status := g.ask(t, http.MethodPost, "/mcp_app/explain", map[string]any{"endpoint": "/mcp", "token": token}, &x); status != http.StatusOK {
+		t.Fatalf("%d %s", status, x.Error)
+	}
+	if served := g.listed(t, "acme", token); !slices.Equal(x.visible(), served) || len(served) == 0 {
+		t.Errorf("explained as visible %v, served %v, %+v", x.visible(), served, x)
+	}
+}
+
+// TestCallersWithoutATokenAreExplained, in mixed mode and in mode none.
+func TestCallersWithoutATokenAreExplained(t *testing.T) {
+	tenant := caddyfile[strings.Index(caddyfile, "\t\ttenant {"):strings.Index(caddyfile, "\t\tpolicy {")]
+	auth := caddyfile[strings.Index(caddyfile, "\t\tauth {"):strings.Index(caddyfile, "\t\ttenant {")]
+	whole := []string{tenant, "", "{http.request.host.labels.1}.localhost", "acme.localhost", "tool workspace.*", "tool workspace.* {\n\t\t\t\tanonymous\n\t\t\t}"}
+	t.Run("mixed", func(t *testing.T) {
+		g := start(t, append(whole, "scopes mcp.use\n", "mode mixed\n", "tool gone.*", "tool gone.* {\n\t\t\t\tanonymous\n\t\t\t}")...)
+		var x explanation
+		if status := g.ask(t, http.MethodPost, "/mcp_app/explain", map[string]any{"endpoint": "/mcp"}, &x); status != http.StatusOK {
+			t.Fatalf("%d %s", status, x.Error)
+		}
+		if x.Principal.By != "anonymous" || x.Refused != nil {
+			t.Errorf("%+v", x)
+		}
+		for tool, want := range map[string]string{"workspace.home": "allow", "settings.read": "login", "admin.purge_deck": "hide"} {
+			if x.CatalogError == "" && x.tool(t, tool).Decision != want {
+				t.Errorf("%s: %+v", tool, x.tool(t, tool))
+			}
+		}
+	})
+	t.Run("none", func(t *testing.T) {
+		resource := caddyfile[strings.Index(caddyfile, "\t\tresource "):strings.Index(caddyfile, "\t\tauth {")]
+		g := start(t, resource, "", auth, "\t\tauth mode none\n", tenant, "")
+		var x explanation
+		if status := g.ask(t, http.MethodPost, "/mcp_app/explain", map[string]any{"endpoint": "/mcp", "tool": "list_decks"}, &x); status != http.StatusOK {
+			t.Fatalf("%d %s", status, x.Error)
+		}
+		if x.Principal.By != "none" || x.Refused != nil || len(x.Tools) != 1 || x.Tools[0].Decision != "allow" {
+			t.Errorf("%+v", x)
+		}
+		if status := g.ask(t, http.MethodPost, "/mcp_app/explain", map[string]any{"endpoint": "/mcp", "claims": map[string]any{"sub": "x"}}, &x); status != http.StatusBadRequest {
+			t.Errorf("claims: %d %+v", status, x)
+		}
+	})
+}
