@@ -44,7 +44,7 @@ func AskInventory(ctx context.Context, ask Exchange, header http.Header, client 
 	info, _ := rawjson.Value("{}").Set(rawjson.Quote(client), "name") // cannot fail, nor the next ones
 	info, _ = info.Set(rawjson.Quote("1"), "version")
 	i, err := askModern(ctx, ask, header, info, maxEntries)
-	if refusal, ok := errors.AsType[*Refusal](err); ok && unknownEra(refusal) || errors.Is(err, ErrMalformed) {
+	if refusal, ok := errors.AsType[*RefusalError](err); ok && unknownEra(refusal) || errors.Is(err, ErrMalformed) {
 		i, err = askLegacy(ctx, ask, header, info, maxEntries)
 	}
 	if err != nil {
@@ -56,7 +56,7 @@ func AskInventory(ctx context.Context, ask Exchange, header http.Header, client 
 
 // unknownEra reports whether a server may have refused only the era. Who may not
 // ask is not asked again.
-func unknownEra(r *Refusal) bool {
+func unknownEra(r *RefusalError) bool {
 	switch r.Status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
 		return false
@@ -153,7 +153,7 @@ func (i *Inventory) ask(ctx context.Context, c *Conversation, maxEntries int) er
 
 // missing reports whether a server says that it knows no such method.
 func missing(err error) bool {
-	refusal, ok := errors.AsType[*Refusal](err)
+	refusal, ok := errors.AsType[*RefusalError](err)
 	if !ok {
 		return false
 	}
