@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -262,7 +263,7 @@ func (n explainedName) why() string {
 	if n.Reason != "" {
 		words = append(words, n.Reason)
 	}
-	if len(n.Missing) > 0 {
+	if named := func(missing string) bool { return strings.Contains(n.Reason, missing) }; !slices.ContainsFunc(n.Missing, named) && len(n.Missing) > 0 {
 		words = append(words, "needs "+strings.Join(n.Missing, ", "))
 	}
 	if len(n.AtCall) > 0 {

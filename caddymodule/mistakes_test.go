@@ -42,6 +42,14 @@ var mistakes = []struct{ name, lines, want string }{
 	{"tenant twice", "tenant {\nclaim a\n}\ntenant {" + here + "\n}", "tenant already specified"},
 	{"claim twice", "tenant {\nclaim a\nclaim b" + here + "\n}", "claim already specified: a"},
 
+	{"audit twice", "audit {\n}\naudit {" + here + "\n}", "audit already specified"},
+	{"more than all", "audit {\nallow 101%" + here + "\n}", `expected off, all, or a percentage such as 1%, got "101%"`},
+	{"no percentage", "audit {\nallow some" + here + "\n}", `expected off, all, or a percentage such as 1%, got "some"`},
+	{"no number of percents", "audit {\nallow NaN%" + here + "\n}", `expected off, all, or a percentage`},
+	{"arguments of no tool", "audit {\narguments path" + here + "\n}", "expected: arguments <tool or pattern> <argument>..."},
+	{"too many arguments", "audit {\narguments x a b c d e f g h i j k l m n o p q" + here + "\n}", "name 1 to 16 arguments"},
+	{"too much of an argument", "audit {\nargument_bytes 5000" + here + "\n}", "write a number from 1 to 4096"},
+
 	{"unknown default", "policy {\ndefault open" + here + "\n}", `expected one of deny, allow, got "open"`},
 	{"rule without a name", "policy {\ntool" + here + "\n}", "tool takes exactly one name or pattern; conditions go into a block"},
 	{"rule with two names", "policy {\ntool a b" + here + "\n}", "tool takes exactly one name or pattern; conditions go into a block"},
