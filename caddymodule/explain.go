@@ -152,17 +152,15 @@ func (x *explanation) fill(in *inspection, tool string) {
 		x.CatalogError = loggable(in.failure.Error())
 	} else {
 		lists := in.lists
-		x.Server = &explainedServer{Era: lists.Era.String(), ProtocolVersion: lists.Version, CheckedAt: lists.Asked}
-		x.Server.Name, _ = lists.Server.Get("name").Text()
-		x.Server.Version, _ = lists.Server.Get("version").Text()
-		x.Tools = names(policy.Tool, lists.Tools.Names())
-		x.Prompts = names(policy.Prompt, lists.Prompts)
-		x.Resources = names(policy.Resource, lists.Resources)
-		x.Templates = names(policy.Template, lists.Templates)
+		x.Server = &explainedServer{Era: lists.Era.String(), ProtocolVersion: lists.Version, CheckedAt: lists.asked}
+		x.Server.Name, x.Server.Version = lists.Server()
+		x.Tools = names(policy.Tool, lists.tools.Names())
+		x.Prompts = names(policy.Prompt, lists.prompts)
+		x.Resources = names(policy.Resource, lists.resources)
+		x.Templates = names(policy.Template, lists.templates)
 		x.Capabilities = in.capabilities()
 		x.Findings = in.findings()
 		x.UnusedRules = in.unused()
-		x.Notes = append(x.Notes, lists.Problems...)
 	}
 	for _, method := range mcp.Methods(e.message.Era) {
 		if e.view.HasRule(policy.Method, method) {
@@ -275,7 +273,7 @@ func (in *inspection) notes() []string {
 // capabilities tells which capabilities that name tools the principal gets.
 func (in *inspection) capabilities() []explainedCapability {
 	e := in.e
-	before := in.lists.Capabilities
+	before := in.lists.capabilities()
 	after, found := e.overlay.Capabilities(e.era() == mcp.Modern, before, callableTools{e.view})
 	var explained []explainedCapability
 	for _, name := range []string{"openai/settings", "openai/mentions"} {
@@ -315,8 +313,8 @@ func (in *inspection) decorated() ([]rawjson.Value, []openai.Finding) {
 	defer func() { in.e.found = nil }()
 	decorator := newOpenAIView(in.e.view)
 	var tools []rawjson.Value
-	for _, name := range in.lists.Tools.Names() {
-		if tool, _ := in.lists.Tools.Tool(name); in.e.view.ShowsTool(name) {
+	for _, name := range in.lists.tools.Names() {
+		if tool, _ := in.lists.tools.Tool(name); in.e.view.ShowsTool(name) {
 			tools = append(tools, decorator.Tool(tool))
 		}
 	}
@@ -330,10 +328,10 @@ func (in *inspection) unused() []explainedRule {
 		kind  policy.Kind
 		names []string
 	}{
-		{policy.Tool, in.lists.Tools.Names()},
-		{policy.Prompt, in.lists.Prompts},
-		{policy.Resource, in.lists.Resources},
-		{policy.Template, in.lists.Templates},
+		{policy.Tool, in.lists.tools.Names()},
+		{policy.Prompt, in.lists.prompts},
+		{policy.Resource, in.lists.resources},
+		{policy.Template, in.lists.templates},
 	} {
 		for _, pattern := range in.e.unusedRules(list.kind, list.names) {
 			index := slices.IndexFunc(in.e.Policy.Rules, func(r policy.Rule) bool { return r.Kind == list.kind && r.Pattern == pattern })

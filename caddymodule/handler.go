@@ -149,7 +149,7 @@ type Handler struct {
 	release         []func()         // gives back what Provision took from pools
 	proxy           caddyhttp.MiddlewareHandler
 	catalogs        *flight.Group[*mcp.Catalog]
-	inventories     *flight.Group[*mcp.Inventory]
+	inventories     *flight.Group[*inventory]
 	sources         []string // of the rules, if they come from a Caddyfile
 	routes          []route
 	documents       documents

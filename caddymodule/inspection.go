@@ -33,7 +33,7 @@ type inspection struct {
 	refused *auditRecord // why the principal is not let in
 	status  int          // that a client of a refused principal would get
 	e       *exchange    // of a principal that is let in
-	lists   *mcp.Inventory
+	lists   *inventory
 	failure error // why there are no lists
 }
 
@@ -242,8 +242,8 @@ func (in *inspection) ask() {
 	if in.Refresh {
 		e.inventories.Forget(key)
 	}
-	in.lists, in.failure = e.inventories.Get(e.r.Context(), key, func(ctx context.Context) (*mcp.Inventory, error) {
-		return mcp.AskInventory(ctx, q.exchange, q.template.Header, "caddy-mcp-app", e.limits.tools)
+	in.lists, in.failure = e.inventories.Get(e.r.Context(), key, func(ctx context.Context) (*inventory, error) {
+		return q.inventory(ctx, e.limits.tools)
 	})
 	if in.failure == nil {
 		e.message.Era, e.message.Version = in.lists.Era, in.lists.Version
@@ -252,7 +252,7 @@ func (in *inspection) ask() {
 		if in.failure != nil {
 			return nil, in.failure
 		}
-		return in.lists.Tools, nil
+		return in.lists.tools, nil
 	}
 }
 

@@ -37,9 +37,6 @@ const (
 	catalogTTL      = 5 * time.Minute
 	catalogTimeout  = 5 * time.Second
 	catalogCapacity = 1024
-
-	inventoryCapacity = 16
-	inventoryTimeout  = 35 * time.Second
 )
 
 // maxSchemas bounds how many callers' settings schemas are remembered.
@@ -60,7 +57,7 @@ func (m *Handler) Provision(ctx caddy.Context) error {
 	m.warned = &onceSet{seen: make(map[string]bool)}
 	m.catalogs = flight.New[*mcp.Catalog](catalogCapacity, catalogTTL, catalogTimeout)
 	m.lists = new(listMemo)
-	m.inventories = flight.New[*mcp.Inventory](inventoryCapacity, catalogTTL, inventoryTimeout)
+	m.inventories = flight.New[*inventory](inventoryCapacity, catalogTTL, inventoryTimeout)
 	if err := registerMetrics(ctx); err != nil {
 		return fmt.Errorf("registering metrics: %w", err)
 	}

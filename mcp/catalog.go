@@ -92,3 +92,14 @@ func Entries(result rawjson.Value, list, member string, each func(id string, ent
 	}
 	return nil
 }
+
+// NewCatalog makes a catalog of tools that were listed elsewhere. Errors wrap
+// [ErrMalformed] and [ErrTooLarge].
+func NewCatalog(tools []rawjson.Value, maxTools int) (*Catalog, error) {
+	c := &Catalog{}
+	page, err := rawjson.Value("{}").Set(rawjson.ArrayOf(tools...), "tools")
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	return c, c.addPage(page, maxTools)
+}
