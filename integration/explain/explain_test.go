@@ -407,7 +407,8 @@ func TestExplainCommand(t *testing.T) {
 			t.Errorf("by command %+v, by admin %+v", tool, same)
 		}
 	}
-	line := 1 + strings.Count(caddyfile[:strings.Index(caddyfile, "tool settings.*")], "\n")
+	above, _, _ := strings.Cut(caddyfile, "tool settings.*")
+	line := 1 + strings.Count(above, "\n")
 	if source := byCommand.tool(t, "settings.update").Rule.Source; !strings.HasSuffix(source, "Caddyfile:"+jsonNumber(line)) {
 		t.Errorf("settings.* stands at %s, want line %d", source, line)
 	}
