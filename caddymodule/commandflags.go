@@ -24,7 +24,7 @@ import (
 // no warning repeats any part of a token.
 
 // tokenEnv is the environment variable a token is taken from.
-const tokenEnv = "MCP_APP_TOKEN"
+const tokenEnv = "MCP_APP_TOKEN" //nolint:gosec // the name of a variable, not a secret
 
 // maxTokenFile bounds what is read of a token, in bytes: the longest token that
 // is accepted anywhere, and a line end.
