@@ -21,6 +21,11 @@ func init() { caddy.RegisterModule(adminAPI{}) }
 // `POST /mcp_app/revocations` | Revokes `{"jti"}`, `{"subject","issuer"}` or `{"tenant"}`, optionally with `"issued_before"` (a time) and `"ttl"` (how long such tokens may still live, default 24h): 201 and the entry
 // `GET /mcp_app/revocations` | Lists what is revoked
 // `DELETE /mcp_app/revocations/<id>` | Takes a revocation back: 204
+// `POST /mcp_app/registrations` | Makes a registration of `{"endpoint","tools"}`, optionally with `"max_calls"` (default 12), `"ttl"` (default 1h) and `"principal"`: 201 with its id, URL and handle
+// `GET /mcp_app/registrations` | Lists registrations, without their ids
+// `GET /mcp_app/registrations/<handle>` | Tells how far one has got
+// `GET /mcp_app/registrations/<handle>/events` | Streams its progress (server-sent events)
+// `DELETE /mcp_app/registrations/<handle>` | Ends it: 204
 // `GET /mcp_app/endpoints` | Lists the endpoints of the running configuration, without secrets
 // `POST /mcp_app/explain` | Tells what one principal sees at an endpoint and which rule decides: `{"endpoint"}` with `"token"` or `"claims"`, optionally `"tenant"`, `"host"`, `"tool"`, `"refresh"`
 // `POST /mcp_app/catalog` | Shows the tools as that principal gets them, and what is hidden from it

@@ -24,18 +24,23 @@ import (
 // It keeps a copy of the caller's request, taken before that goes on its way:
 // handlers behind us change theirs, maybe at the same time.
 type questions struct {
-	next     caddyhttp.Handler
-	template *http.Request
-	server   *caddyhttp.Server
-	affinity affinity
-	assert   func(*http.Request) error // signs each question by itself
+	next       caddyhttp.Handler
+	template   *http.Request
+	server     *caddyhttp.Server
+	affinity   affinity
+	registered string                    // under which registration
+	assert     func(*http.Request) error // signs each question by itself
 }
 
 // newQuestions copies what later questions need.
 func (e *exchange) newQuestions() *questions {
 	server, _ := e.r.Context().Value(caddyhttp.ServerCtxKey).(*caddyhttp.Server)
 	resource := e.resourceFor(e.r)
-	return &questions{e.next, e.r.Clone(context.WithoutCancel(e.r.Context())), server, e.affinity, func(r *http.Request) error {
+	registered := ""
+	if e.registered != nil {
+		registered = e.registered.String()
+	}
+	return &questions{e.next, e.r.Clone(context.WithoutCancel(e.r.Context())), server, e.affinity, registered, func(r *http.Request) error {
 		return e.assertions.assert(r, e.identity.prefix, e.principal, resource)
 	}}
 }
@@ -158,7 +163,7 @@ var neutralHeaders = map[string]bool{
 // catalogKey is a hash of everything that may change what the server lists.
 func (q *questions) catalogKey(p *policy.Principal, question *mcp.Request) flight.Key {
 	r := q.template
-	lists := [][]string{{r.Host, r.URL.RawQuery, p.Issuer, p.Subject, p.Tenant, question.Era.String(), question.Version}, p.Scopes}
+	lists := [][]string{{r.Host, r.URL.RawQuery, p.Issuer, p.Subject, p.Tenant, question.Era.String(), question.Version, q.registered}, p.Scopes}
 	if question.Era == mcp.Modern {
 		meta := question.Params.Get("_meta")
 		lists = append(lists, []string{string(meta.Get("io.modelcontextprotocol/clientCapabilities")), string(meta.Get("io.modelcontextprotocol/clientInfo"))})

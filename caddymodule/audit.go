@@ -39,19 +39,20 @@ type AuditArguments struct {
 
 // The causes that are found outside the rules, see policy.Cause for the others.
 const (
-	causeBoundary    = "boundary"    // host, origin, method or peer
-	causeRoute       = "route"       // stands for no tenant that is served
-	causeNoToken     = "no_token"    // a client that has not logged in yet
-	causeToken       = "token"       // malformed, bad, expired, foreign
-	causeRevoked     = "revoked"     // taken back
-	causeUnavailable = "unavailable" // cannot be judged at the moment
-	causeTenant      = "tenant"
-	causeMembership  = "membership"
-	causeScope       = "scope"
-	causeRate        = "rate_limit"
-	causeSignal      = "tenant_signal" // a header or argument names another tenant
-	causeArguments   = "arguments"
-	causeMessage     = "message" // not what the protocol allows, or an unknown session
+	causeBoundary     = "boundary"    // host, origin, method or peer
+	causeRoute        = "route"       // stands for no tenant that is served
+	causeNoToken      = "no_token"    // a client that has not logged in yet
+	causeToken        = "token"       // malformed, bad, expired, foreign
+	causeRevoked      = "revoked"     // taken back
+	causeUnavailable  = "unavailable" // cannot be judged at the moment
+	causeTenant       = "tenant"
+	causeMembership   = "membership"
+	causeScope        = "scope"
+	causeRate         = "rate_limit"
+	causeSignal       = "tenant_signal" // a header or argument names another tenant
+	causeArguments    = "arguments"
+	causeRegistration = "registration" // unknown or ended, or the request names none that could be
+	causeMessage      = "message"      // not what the protocol allows, or an unknown session
 )
 
 // The decisions beside those of policy.Verdict.
@@ -68,6 +69,7 @@ type trail struct {
 	principal        *policy.Principal // as far as it is known
 	message          *mcp.Request
 	id, trace        string // see correlate
+	registration     string // the handle of what the request named
 	// heard takes the records in place of the log: of a request that is only
 	// tried out.
 	heard func(auditRecord)
@@ -162,7 +164,7 @@ func (m *Handler) recordOf(t *trail, d decided) auditRecord {
 	rec := auditRecord{
 		Time: time.Now(), Endpoint: m.Path, Decision: d.decision, Cause: d.cause,
 		Rule: loggable(d.rule), Reason: loggable(d.reason), HTTPMethod: loggable(t.method),
-		RemoteIP: t.remoteIP, ID: t.id, Trace: loggable(t.trace), Latency: time.Since(t.began),
+		Registration: t.registration, RemoteIP: t.remoteIP, ID: t.id, Trace: loggable(t.trace), Latency: time.Since(t.began),
 	}
 	if p := t.principal; p != nil {
 		rec.Issuer, rec.Subject, rec.Tenant, rec.ClientID = loggable(p.Issuer), loggable(p.Subject), loggable(p.Tenant), loggable(p.ClientID)

@@ -30,6 +30,9 @@ type auditRecord struct {
 	ClientID  string `json:"client_id,omitempty"`
 	Anonymous bool   `json:"anonymous,omitempty"`
 
+	// Registration is the handle of the registration that the request named.
+	Registration string `json:"registration,omitempty"`
+
 	RemoteIP string `json:"remote_ip,omitempty"`
 	ID       string `json:"uuid,omitempty"`
 	Trace    string `json:"trace_id,omitempty"`
@@ -56,6 +59,7 @@ func (a auditRecord) MarshalLogObject(enc zapcore.ObjectEncoder) error {
 		{"subject", a.Subject},
 		{"tenant", a.Tenant},
 		{"client_id", a.ClientID},
+		{"registration", a.Registration},
 		{"remote_ip", a.RemoteIP},
 		{"uuid", a.ID},
 		{"trace_id", a.Trace},

@@ -101,7 +101,7 @@ func (m *Handler) servePreflight(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	if r.Header.Get("Origin") != "" {
 		h.Set("Access-Control-Allow-Methods", "POST, GET, DELETE")
-		h.Set("Access-Control-Allow-Headers", allowedHeaders(r.Header.Get("Access-Control-Request-Headers")))
+		h.Set("Access-Control-Allow-Headers", allowedHeaders(r.Header.Get("Access-Control-Request-Headers"), m.registrationNames.header))
 		h.Set("Access-Control-Max-Age", "600")
 	}
 	h.Set("Allow", "POST, GET, DELETE, OPTIONS")
@@ -114,10 +114,10 @@ var corsRequestHeaders = []string{
 	"Mcp-Protocol-Version", "Mcp-Session-Id", "Mcp-Method", "Mcp-Name",
 }
 
-// allowedHeaders lists the fixed headers and those asked-for ones that mirror
+// allowedHeaders lists the fixed headers, some more, and those asked-for ones that mirror
 // tool arguments, whose names nobody knows beforehand.
-func allowedHeaders(asked string) string {
-	allowed := slices.Clone(corsRequestHeaders)
+func allowedHeaders(asked string, more ...string) string {
+	allowed := append(slices.Clone(corsRequestHeaders), more...)
 	for name := range strings.SplitSeq(asked, ",") {
 		name = http.CanonicalHeaderKey(strings.TrimSpace(name))
 		if strings.HasPrefix(name, "Mcp-Param-") && len(name) <= 128 && len(allowed) < 64 {

@@ -45,6 +45,7 @@ func parseDirective(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error)
 //		audit { ... }
 //		rate_limit <calls> <window> [per <what>...] [tools <pattern>...]
 //		rate_limit_on_fault local | allow | refuse
+//		registrations { ... }
 //		state memory | redis <url> [{ ... }]
 //		seal_keys <key>...
 //		keep_alive <duration>
@@ -82,6 +83,7 @@ func (m *Handler) UnmarshalCaddyfile(d *caddyfile.Dispenser) error {
 		"audit":               m.parseAudit,
 		"rate_limit":          m.parseRateLimit,
 		"rate_limit_on_fault": m.parseRateLimitFault,
+		"registrations":       m.parseRegistrations,
 		"state":               parseState(&m.StateRaw),
 		"seal_keys":           words(&m.SealKeys),
 		"keep_alive":          duration(&m.KeepAlive),

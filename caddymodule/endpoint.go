@@ -16,24 +16,27 @@ import (
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/openai"
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/rawjson"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
+	"github.com/caddy-mcp-app/caddy-mcp-app/policy/registration"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy/token"
 )
 
 // exchange is one request to the endpoint on its way through the module.
 type exchange struct {
 	*Handler
-	r         *http.Request // with the client's own identity headers removed
-	next      caddyhttp.Handler
-	principal *policy.Principal
-	message   *mcp.Request // nil for GET and DELETE
-	decoy     *mcp.Decoy   // set if the message asks for something hidden
-	view      *view
-	questions func() *questions
-	sealer    *mcp.Sealer
-	affinity  affinity
-	session   session                // empty outside one
-	sealed    string                 // the client's id of it
-	found     func([]openai.Finding) // takes findings in place of the log
+	r            *http.Request // with the client's own identity headers removed
+	next         caddyhttp.Handler
+	principal    *policy.Principal
+	message      *mcp.Request // nil for GET and DELETE
+	decoy        *mcp.Decoy   // set if the message asks for something hidden
+	view         *view
+	questions    func() *questions
+	sealer       *mcp.Sealer
+	affinity     affinity
+	session      session                    // empty outside one
+	sealed       string                     // the client's id of it
+	registered   *registration.Handle       // what the request named, nil for nothing
+	registration *registration.Registration // found by it
+	found        func([]openai.Finding)     // takes findings in place of the log
 }
 
 // serveEndpoint walks the steps of a request in their order: boundary,
@@ -57,19 +60,29 @@ func (m *Handler) serveEndpoint(w http.ResponseWriter, r *http.Request, next cad
 		m.servePreflight(w, r)
 		return nil
 	}
+	registered, ok := m.registrationNames.take(r)
+	if !ok {
+		m.deny(r, causeRegistration, malformedRegistration.reason)
+		writeRefusal(w, malformedRegistration)
+		return nil
+	}
+	if registered != nil {
+		trailOf(r).registration = registered.String()
+	}
 	m.identity.strip(r)
 	principal := m.authenticate(w, r)
 	if principal == nil {
 		return nil
 	}
 	e := m.newExchange(r, next, principal)
+	e.registered = registered
 	bearer, _ := token.Bearer(r.Header)
 	e.prepareHeaders()
 	if e.exchangeToken(w, bearer) {
 		return nil
 	}
 	if err := e.open(w); err != nil {
-		e.refuse(w, err)
+		e.refuseAs(w, e.causeOf(err), err)
 		return nil
 	}
 	if e.message != nil {
@@ -102,6 +115,9 @@ func (e *exchange) open(w http.ResponseWriter) (err error) {
 			return err
 		}
 	}
+	if err := e.enter(); err != nil {
+		return err
+	}
 	if e.sealer, err = e.seal.get(e.r.Context()); err != nil {
 		e.logger.Error("cannot seal session ids", zap.Error(err))
 		return &mcp.Error{Status: http.StatusServiceUnavailable, Code: mcp.CodeInternalError, Message: "temporarily unavailable", ID: e.requestID()}
@@ -123,7 +139,7 @@ func (e *exchange) open(w http.ResponseWriter) (err error) {
 // unseal opens a cursor or a task id of this caller. Where nothing is hidden,
 // and therefore no cursor sealed, cursors are the server's own.
 func (e *exchange) unseal(purpose mcp.Purpose, sealed string) (string, error) {
-	if purpose == mcp.PurposeCursor && e.rules.HidesNothing() || purpose == mcp.PurposeTask && !e.servesTasks() {
+	if purpose == mcp.PurposeCursor && e.view.HidesNothing() || purpose == mcp.PurposeTask && !e.servesTasks() {
 		return sealed, nil
 	}
 	return e.sealer.Unseal(purpose, e.holder(), sealed)
@@ -213,6 +229,10 @@ func (e *exchange) decide(w http.ResponseWriter) (done bool) {
 		e.settle(e.r, decided{policy.Hidden.String(), causeArguments, d.Rule, "the tool cannot be used in this way by this caller"})
 		return false
 	}
+	if err := e.countCall(); err != nil {
+		e.refuseAs(w, causeRegistration, err)
+		return true
+	}
 	e.settle(e.r, decided{decision: policy.Allowed.String(), rule: d.Rule})
 	return false
 }
@@ -297,6 +317,7 @@ func (e *exchange) refuseAs(w http.ResponseWriter, cause string, err error) {
 		refused = &mcp.Error{Status: http.StatusInternalServerError, Code: mcp.CodeInternalError, Message: "internal error"}
 	}
 	if refused.Status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "5")
 		cause = causeUnavailable
 	}
 	e.deny(e.r, cause, refused.Message)

@@ -40,6 +40,7 @@ func (e *exchange) forward(w http.ResponseWriter, cors http.Header) (err error) 
 	case err != nil:
 		return err
 	default:
+		e.noteStart(rw.status)
 		return rw.finish()
 	}
 }
@@ -76,6 +77,7 @@ func (e *exchange) upstreamFailed(w http.ResponseWriter, err error) error {
 	if errors.As(err, &handler) && handler.StatusCode != 0 {
 		status = handler.StatusCode
 	}
+	e.noteStart(status)
 	e.logger.Error("server did not answer", zap.Int("status", status), zap.Error(err))
 	writeError(w, &mcp.Error{Status: status, Code: mcp.CodeInternalError, Message: http.StatusText(status), ID: e.requestID()})
 	return nil

@@ -11,6 +11,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"time"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
@@ -26,6 +27,7 @@ import (
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy/arguments"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy/membership"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy/ratelimit"
+	"github.com/caddy-mcp-app/caddy-mcp-app/policy/registration"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy/token"
 )
 
@@ -114,8 +116,12 @@ type Handler struct {
 	// RateLimit bounds how often the endpoint may be used. Default: no limits.
 	RateLimit *ratelimit.Config `json:"rate_limit,omitempty"`
 
+	// Registrations says how clients name an ephemeral registration.
+	Registrations *Registrations `json:"registrations,omitempty"`
+
 	// StateRaw is what replicas share: "memory" (the default: nothing, each
-	// process for itself) or "redis". Revocations and rate limits are kept there.
+	// process for itself) or "redis". Revocations, registrations and rate limits are kept
+	// there.
 	StateRaw json.RawMessage `json:"state,omitempty" caddy:"namespace=mcp_app.state inline_key=name"`
 
 	// SealKeys are keys of 32 bytes in base64, best as placeholders such as
@@ -134,40 +140,43 @@ type Handler struct {
 	// clients resume.
 	StreamCloseDelay caddy.Duration `json:"stream_close_delay,omitempty"`
 
-	config          context.Context // done when the configuration is unloaded
-	logger          *zap.Logger
-	auditLogger     *zap.Logger
-	auditTools      []policy.Pattern // of audit.arguments, one each
-	rules           *policy.Policy
-	tenancy         policy.Tenancy
-	members         membership.Source // nil where tokens alone decide
-	overlay         *openai.Overlay
-	injector        *page.Injector
-	opener          *opener          // nil unless links { open } is set
-	pages           links.TenantPath // of links { tenant_path }
-	verifier        *token.Checker   // nil in mode none
-	release         []func()         // gives back what Provision took from pools
-	proxy           caddyhttp.MiddlewareHandler
-	catalogs        *flight.Group[*mcp.Catalog]
-	inventories     *flight.Group[*inventory]
-	sources         []string // of the rules, if they come from a Caddyfile
-	routes          []route
-	documents       documents
-	origins         originSet
-	limits          effectiveLimits
-	identity        identityHeaders
-	seal            *sealKeys
-	methods         []policy.Pattern
-	hints           *hints
-	schemas         *lru.Cache[mcp.Holder, *openai.SettingsSchema] // each caller's, as last read
-	lists           *listMemo
-	state           *sharedState
-	assertions      *assertions        // nil without
-	exchanger       *token.Exchanger   // nil without
-	limiter         *ratelimit.Limiter // nil without limits
-	argumentChecker *arguments.Checker
-	rootClaim       rootClaim
-	warned          *onceSet
+	config            context.Context // done when the configuration is unloaded
+	logger            *zap.Logger
+	auditLogger       *zap.Logger
+	auditTools        []policy.Pattern // of audit.arguments, one each
+	rules             *policy.Policy
+	tenancy           policy.Tenancy
+	members           membership.Source // nil where tokens alone decide
+	overlay           *openai.Overlay
+	injector          *page.Injector
+	opener            *opener          // nil unless links { open } is set
+	pages             links.TenantPath // of links { tenant_path }
+	verifier          *token.Checker   // nil in mode none
+	release           []func()         // gives back what Provision took from pools
+	proxy             caddyhttp.MiddlewareHandler
+	catalogs          *flight.Group[*mcp.Catalog]
+	inventories       *flight.Group[*inventory]
+	sources           []string // of the rules, if they come from a Caddyfile
+	routes            []route
+	documents         documents
+	origins           originSet
+	limits            effectiveLimits
+	identity          identityHeaders
+	seal              *sealKeys
+	methods           []policy.Pattern
+	hints             *hints
+	schemas           *lru.Cache[mcp.Holder, *openai.SettingsSchema] // each caller's, as last read
+	lists             *listMemo
+	state             *sharedState
+	registry          *registration.Registry
+	registrationNames registrationNames
+	registrationTTL   time.Duration      // the longest
+	assertions        *assertions        // nil without
+	exchanger         *token.Exchanger   // nil without
+	limiter           *ratelimit.Limiter // nil without limits
+	argumentChecker   *arguments.Checker
+	rootClaim         rootClaim
+	warned            *onceSet
 }
 
 // CaddyModule returns the Caddy module information.

@@ -136,6 +136,9 @@ func (m *Handler) provisionShared(ctx caddy.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("state: %w", err)
 	}
+	if err = m.provisionRegistrations(); err != nil {
+		return fmt.Errorf("registrations: %w", err)
+	}
 	if m.Identity != nil {
 		m.assertions, err = openAssertions(ctx, m.Identity.Assertion)
 		m.release = append(m.release, m.assertions.close)

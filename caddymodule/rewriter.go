@@ -17,16 +17,16 @@ func (e *exchange) newRewriter(decorator *openaiView) *mcp.Rewriter {
 		Shower:      e.view,
 		Decorate:    decorator,
 		Next:        e.nextPage(),
-		Content:     e.Policy.Results != policy.Pass && !e.rules.HidesNothing(),
+		Content:     e.Policy.Results != policy.Pass && !e.view.HidesNothing(),
 		Tasks:       e.servesTasks(),
 		Dropped:     e.linkDropped,
 		ListTTL:     e.limits.listTTL,
 		ListChanged: e.listChanged,
 		MaxDepth:    e.limits.depth,
 	}
-	if !e.rules.HidesNothing() || e.servesTasks() {
+	if !e.view.HidesNothing() || e.servesTasks() {
 		rewriter.Seal = func(purpose mcp.Purpose, text string) string {
-			if purpose == mcp.PurposeCursor && e.rules.HidesNothing() {
+			if purpose == mcp.PurposeCursor && e.view.HidesNothing() {
 				return text
 			}
 			return e.sealer.Seal(purpose, e.holder(), text)

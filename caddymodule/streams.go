@@ -38,6 +38,7 @@ func (e *exchange) bind() (release func()) {
 			ended(causeRevoked, reason.Error())
 		}))
 	}
+	releases = append(releases, e.guardRegistration(ended))
 	if e.streams() {
 		releases = append(releases, e.bindStream(end))
 	}

@@ -33,6 +33,9 @@ const (
 	CauseTools Cause = "tools"
 	// CauseArguments: the arguments of this call are not allowed.
 	CauseArguments Cause = "arguments"
+	// CauseRegistration: the name is not part of the registration that the
+	// request came under.
+	CauseRegistration Cause = "registration"
 )
 
 // ground is why a rule does not let a name through; the zero value is none.

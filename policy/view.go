@@ -17,6 +17,7 @@ type View struct {
 	principal *Principal
 	request   *Request
 	facts     Facts
+	within    []string // the only tools, nil for no such bound
 
 	roles func() ([]string, error)
 	// cost is what conditions have cost so far.
@@ -33,11 +34,28 @@ func (pol *Policy) View(p *Principal) *View { return newView(pol, p, nil, nil) }
 // With returns a view for the same caller that knows the request and the
 // server's own words about its tools. Either may be nil.
 func (v *View) With(request *Request, facts Facts) *View {
-	return newView(v.policy, v.principal, request, facts)
+	with := newView(v.policy, v.principal, request, facts)
+	with.within = v.within
+	return with
 }
 
 // As returns a view like v for another caller.
-func (v *View) As(p *Principal) *View { return newView(v.policy, p, v.request, v.facts) }
+func (v *View) As(p *Principal) *View {
+	as := newView(v.policy, p, v.request, v.facts)
+	as.within = v.within
+	return as
+}
+
+// Within returns a view that shows, of what v shows, these tools and the UI
+// resources that they show, and no other name.
+func (v *View) Within(tools []string) *View {
+	narrow := newView(v.policy, v.principal, v.request, v.facts)
+	narrow.within = append([]string{}, tools...)
+	return narrow
+}
+
+// HidesNothing reports whether every name is shown.
+func (v *View) HidesNothing() bool { return v.within == nil && v.policy.HidesNothing() }
 
 func newView(pol *Policy, p *Principal, request *Request, facts Facts) *View {
 	v := &View{policy: pol, principal: p, request: request, facts: facts}
@@ -47,6 +65,9 @@ func newView(pol *Policy, p *Principal, request *Request, facts Facts) *View {
 
 // Decide answers for one name.
 func (v *View) Decide(kind Kind, name string) Decision {
+	if reason := v.outside(kind, name); reason != "" {
+		return Decision{Rule: "registration", Cause: CauseRegistration, Reason: reason}
+	}
 	rule := v.policy.find(kind, name)
 	if rule == nil && kind == Resource && v.facts != nil && strings.HasPrefix(name, "ui:") {
 		if d, belongs := v.decideByTools(name); belongs {
@@ -60,7 +81,7 @@ func (v *View) Decide(kind Kind, name string) Decision {
 // or nothing. It hides what Decide hides, and may refuse what Decide allows.
 func (v *View) DecideCall(tool string, arguments []byte) Decision {
 	rule := v.policy.find(Tool, tool)
-	d := v.decide(rule, Tool, tool)
+	d := v.Decide(Tool, tool)
 	if rule == nil || d.Verdict != Allowed {
 		return d
 	}
@@ -94,6 +115,25 @@ func Union(a, b []string) []string {
 		}
 	}
 	return joined
+}
+
+// outside returns why a name does not belong to what the view was narrowed to,
+// and "" if it does.
+func (v *View) outside(kind Kind, name string) string {
+	switch {
+	case v.within == nil || kind == Method || kind == Tool && slices.Contains(v.within, name):
+		return ""
+	case kind != Resource || !strings.HasPrefix(name, "ui:") || v.facts == nil:
+		return "not part of the registration"
+	}
+	tools, err := v.facts.ToolsShowing(name)
+	if err != nil {
+		return "the tools that show this resource are unknown: " + err.Error()
+	}
+	if !slices.ContainsFunc(tools, func(tool string) bool { return v.Shows(Tool, tool) }) {
+		return "no visible tool of the registration shows this resource"
+	}
+	return ""
 }
 
 // decideByTools answers for a UI resource without a rule. It belongs to the
