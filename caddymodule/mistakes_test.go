@@ -86,6 +86,10 @@ var mistakes = []struct{ name, lines, want string }{
 
 	{"navigate without a tool", "links {\nnavigate" + here + "\n}", "navigate takes exactly one argument"},
 	{"identity headers twice", "identity {\nheaders A-\nheaders B-" + here + "\n}", "headers already specified: A-"},
+	{"registrations twice", "registrations {\nparameter a\n}\nregistrations" + here + " {\nparameter b\n}", "registrations already specified"},
+	{"a parameter with an equals sign", "registrations {\nparameter a=b" + here + "\n}", `the parameter "a=b" must be letters`},
+	{"a header of the protocol", "registrations {\nheader Authorization" + here + "\n}", `the header "Authorization" must begin with X-`},
+	{"no life", "registrations {\nmax_ttl long" + here + "\n}", `"long"`},
 	{"no size", "limits {\nmessage big" + here + "\n}", `expected a size such as 4MiB, got "big"`},
 	{"size zero", "limits {\nmessage 0" + here + "\n}", `expected a size such as 4MiB, got "0"`},
 	{"size without end", "limits {\nmessage 2TiB" + here + "\n}", `expected a size such as 4MiB, got "2TiB"`},
