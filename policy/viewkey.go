@@ -10,13 +10,13 @@ import (
 // shows, allows and asks scopes for: two views of one policy with the same key
 // answer alike. It reports false where an answer may depend on more than tenant,
 // scopes and roles: on conditions, on the server's annotations, on a membership
-// that withholds scopes.
+// that withholds scopes, and in a view of a few tools only.
 //
 // It is for what was worked out from answers of the view and may be used again;
 // what a caller may do is still decided afresh.
 func (v *View) Key() (string, bool) {
 	roles, err := v.roles()
-	if err != nil || v.policy.conditional || v.policy.reads.Annotations || v.principal.withheld != nil {
+	if err != nil || v.within != nil || v.policy.conditional || v.policy.reads.Annotations || v.principal.withheld != nil {
 		return "", false
 	}
 	var b strings.Builder
