@@ -1,0 +1,3 @@
+// Package registrations proves with processes of the built Caddy that replicas
+// agree about ephemeral registrations.
+package registrations
