@@ -305,7 +305,10 @@ func TestAGuardThatComesLateHears(t *testing.T) {
 	ended := make(chan error, 1)
 	defer r.Guard(made, func(err error) { ended <- err })()
 	select {
-	case <-ended:
+	case err := <-ended:
+		if err == nil {
+			t.Error("no reason")
+		}
 	case <-time.After(20 * time.Second):
 		t.Error("nobody heard")
 	}
