@@ -5,35 +5,21 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/caddy-mcp-app/caddy-mcp-app/integration/workspace/store"
 )
 
 func TestCreateDeckRefusesBadTitles(t *testing.T) {
 	s, _ := start(t, Config{})
-	for _, title := range []string{"", " \t ", "two\nlines", "bad \xff byte", strings.Repeat("é", maxTitle+1)} {
-		if d, err := s.store.createDeck(t.Context(), editor, title); err == nil {
+	for _, title := range []string{"", " \t ", "two\nlines", "bad \xff byte", strings.Repeat("é", store.MaxTitle+1)} {
+		if d, err := s.store.CreateDeck(t.Context(), editor, store.NewDeck{Title: title}); err == nil {
 			t.Errorf("title %q made deck %v", title, d)
 		}
 	}
 
-	d, err := s.store.createDeck(t.Context(), editor, " "+strings.Repeat("é", maxTitle)+" ")
-	if err != nil || d.Title != strings.Repeat("é", maxTitle) {
+	d, err := s.store.CreateDeck(t.Context(), editor, store.NewDeck{Title: " " + strings.Repeat("é", store.MaxTitle) + " "})
+	if err != nil || d.Title != strings.Repeat("é", store.MaxTitle) {
 		t.Errorf("the longest title gave %v, %v", d, err)
-	}
-}
-
-func TestFullWorkspaceRefusesDecks(t *testing.T) {
-	s, _ := start(t, Config{})
-	who := caller{tenant: "initech"}
-	for range maxDecks {
-		if _, err := s.store.createDeck(t.Context(), who, "one of many"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := s.store.createDeck(t.Context(), who, "one too many"); err == nil {
-		t.Error("a full workspace took another deck")
-	}
-	if _, err := s.store.createDeck(t.Context(), editor, "another tenant's"); err != nil {
-		t.Errorf("one tenant's full workspace refused another's deck: %v", err)
 	}
 }
 

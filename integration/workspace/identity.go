@@ -1,6 +1,10 @@
 package workspace
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/caddy-mcp-app/caddy-mcp-app/integration/workspace/store"
+)
 
 // The headers a caller is known by. Whoever can set them is whoever they say.
 const (
@@ -11,39 +15,25 @@ const (
 // maxIdentity bounds a tenant or subject, in bytes.
 const maxIdentity = 256
 
-// caller is the identity of one HTTP request. In a session each request has its
-// own: the one that opened the session counts for nothing.
-type caller struct {
-	tenant  string
-	subject string // empty if the request names none
-}
-
-// callerOf reads the caller from the headers. It refuses requests without a
-// tenant, and repeated headers, because choosing one of two would be a guess.
-func callerOf(h http.Header) (caller, error) {
+// callerOf reads the caller of one HTTP request from its headers. In a session
+// each request has its own: the one that opened the session counts for nothing.
+// Requests without a tenant are refused, and repeated headers, because choosing
+// one of two would be a guess.
+func callerOf(h http.Header) (store.Caller, error) {
 	tenant, err := identityHeader(h, TenantHeader)
 	if err != nil {
-		return caller{}, err
+		return store.Caller{}, err
 	}
 	if tenant == "" {
-		return caller{}, refusal("no tenant: the request carries no " + TenantHeader + " header")
+		return store.Caller{}, store.Refuse(store.NoTenant, "no tenant: the request carries no "+TenantHeader+" header")
 	}
 
 	subject, err := identityHeader(h, SubjectHeader)
 	if err != nil {
-		return caller{}, err
+		return store.Caller{}, err
 	}
 
-	return caller{tenant: tenant, subject: subject}, nil
-}
-
-// person is the caller, if it has a subject to keep settings for.
-func (c caller) person() (caller, error) {
-	if c.subject == "" {
-		return caller{}, refusal("no subject: the request carries no " + SubjectHeader + " header")
-	}
-
-	return c, nil
+	return store.Caller{Tenant: tenant, Subject: subject}, nil
 }
 
 func identityHeader(h http.Header, name string) (string, error) {
@@ -52,9 +42,9 @@ func identityHeader(h http.Header, name string) (string, error) {
 	case len(values) == 0:
 		return "", nil
 	case len(values) > 1:
-		return "", refusal("the request carries more than one " + name + " header")
+		return "", store.Refuse(store.NoTenant, "the request carries more than one "+name+" header")
 	case len(values[0]) > maxIdentity:
-		return "", refusal("the " + name + " header is too long")
+		return "", store.Refuse(store.NoTenant, "the "+name+" header is too long")
 	}
 
 	return values[0], nil

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/caddy-mcp-app/caddy-mcp-app/integration/workspace/store"
 )
 
 func TestNavigateFindsPlaces(t *testing.T) {
@@ -17,7 +19,7 @@ func TestNavigateFindsPlaces(t *testing.T) {
 			"/decks/rocket%2Dskates?q=%2F..": "rocket-skates",
 			"/decks/earthquake-pills":        "earthquake-pills", // archived, but its link lives
 		} {
-			got := call[place](t, c, "workspace.navigate", map[string]any{"url": url})
+			got := call[store.Place](t, c, "workspace.navigate", map[string]any{"url": url})
 			switch {
 			case got.URL != url:
 				t.Errorf("%s came back as %s", url, got.URL)
@@ -45,7 +47,7 @@ func TestNavigateRefusesForeignDecksLikeUnknownOnes(t *testing.T) {
 
 			// An id both tenants use leads each to its own deck.
 			for who, c := range map[string]*mcp.ClientSession{"Acme": acme, "Globex": other} {
-				got := call[place](t, c, "workspace.navigate", map[string]any{"url": "/decks/roadmap"})
+				got := call[store.Place](t, c, "workspace.navigate", map[string]any{"url": "/decks/roadmap"})
 				if !strings.HasPrefix(got.Deck.Title, who) {
 					t.Errorf("%s was led to %q", who, got.Deck.Title)
 				}
@@ -60,9 +62,9 @@ func TestNavigateRefusesOtherURLs(t *testing.T) {
 		"", "decks/roadmap", "//evil.example/decks/roadmap", "https://evil.example/", "/\\evil.example",
 		"/decks/roadmap#slide", "/decks/../decks/roadmap", "/decks/..", "/decks/%2e%2e", "/decks/", "/decks",
 		"/decks/roadmap/", "/decks/roadmap/slides", "/decks/a%2Froadmap", "/decks/%zz", "/settings",
-		"/decks/road\nmap", "/decks/" + strings.Repeat("a", maxURL),
+		"/decks/road\nmap", "/decks/" + strings.Repeat("a", store.MaxURL),
 	} {
-		if got, err := s.store.resolve(t.Context(), editor, url); err == nil {
+		if got, err := s.store.Resolve(t.Context(), editor, url); err == nil {
 			t.Errorf("%q led to %+v", url, got)
 		}
 	}

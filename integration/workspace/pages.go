@@ -3,11 +3,12 @@ package workspace
 import (
 	"context"
 	"embed"
-	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/caddy-mcp-app/caddy-mcp-app/integration/workspace/store"
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/page"
 )
 
@@ -21,32 +22,40 @@ const recentDecks = 3
 var pageFiles embed.FS
 
 var (
-	schemaHome = json.RawMessage(`{"type":"object",` +
-		`"properties":{"tenant":{"type":"string"},"decks":{"type":"array","items":` + schemaDeck + `},` +
-		`"total":{"type":"integer"},"settings":{"type":"object"}},"required":["tenant","decks","total","settings"]}`)
-
-	schemaTray = json.RawMessage(`{"type":"object",` +
-		`"properties":{"tenant":{"type":"string"},"recent":{"type":"array","items":` + schemaDeck + `}},` +
-		`"required":["tenant","recent"]}`)
+	schemaHome = object([]property{
+		{"tenant", anyText}, {"decks", array(schemaDeckSummary, "")}, {"total", anyNumber}, {"settings", anyObject},
+	})
+	schemaTray = object([]property{
+		{"tenant", anyText},
+		{"revision", anyNumber},
+		{"activities", array(schemaActivity, "")},
+		{"more", one("boolean", "Whether there are activities that are not shown")},
+		{"recent", array(schemaDeckSummary, "")},
+		{"settings", anyObject},
+	})
 )
 
 type (
 	homeResult struct {
-		Tenant   string `json:"tenant"`
-		Decks    []deck `json:"decks"` // the first page, by the caller's settings
-		Total    int    `json:"total"` // of all pages
-		Settings values `json:"settings"`
+		Tenant   string          `json:"tenant"`
+		Decks    []store.Summary `json:"decks"` // the first page, by the caller's settings
+		Total    int             `json:"total"` // of all pages
+		Settings store.Values    `json:"settings"`
 	}
 	trayResult struct {
-		Tenant string `json:"tenant"`
-		Recent []deck `json:"recent"` // newest first
+		Tenant     string           `json:"tenant"`
+		Revision   int64            `json:"revision"`
+		Activities []store.Activity `json:"activities"`
+		More       bool             `json:"more"`
+		Recent     []store.Summary  `json:"recent"` // newest first
+		Settings   store.Values     `json:"settings"`
 	}
 )
 
 // addPages registers the pages and the tools that open them.
 func (s *Server) addPages() {
 	s.addPage("ui://workspace/home", "Workspace home", "home.html")
-	addTool(s, &mcp.Tool{
+	add(s, "", &mcp.Tool{
 		Meta:         pageLink("ui://workspace/home"),
 		Name:         "workspace.home",
 		Title:        "Workspace",
@@ -54,55 +63,58 @@ func (s *Server) addPages() {
 		Annotations:  readOnly(),
 		InputSchema:  schemaNothing,
 		OutputSchema: schemaHome,
-	}, func(ctx context.Context, who caller, _ nothing) (homeResult, error) {
-		return s.store.home(ctx, who)
-	})
+	}, s.home)
 
 	s.addPage("ui://workspace/tray", "Workspace tray", "tray.html")
-	addTool(s, &mcp.Tool{
+	add(s, "", &mcp.Tool{
 		Meta:         pageLink("ui://workspace/tray"),
 		Name:         "workspace.tray",
-		Title:        "Recent decks",
-		Description:  "Opens a small list of the decks made last.",
+		Title:        "Activities",
+		Description:  "Opens the proposed activities, for a person to decide on them.",
 		Annotations:  readOnly(),
 		InputSchema:  schemaNothing,
 		OutputSchema: schemaTray,
-	}, func(ctx context.Context, who caller, _ nothing) (trayResult, error) {
-		return s.store.tray(ctx, who)
-	})
+	}, s.tray)
 }
 
 // home is what the home page shows. A caller without a subject has no settings
 // of its own and sees the initial ones.
-func (st *store) home(ctx context.Context, who caller) (homeResult, error) {
-	settings, err := st.settings(ctx, who)
+func (s *Server) home(ctx context.Context, who store.Caller, _ nothing) (homeResult, error) {
+	settings, err := s.store.Settings(ctx, who)
 	if err != nil {
 		return homeResult{}, err
 	}
 
-	decks, err := st.decks(ctx, who, settings["showArchived"].(bool))
+	decks, err := s.store.Decks(ctx, who, settings["showArchived"].(bool))
 	if err != nil {
 		return homeResult{}, err
 	}
 
 	shown := min(len(decks), settings["pageSize"].(int))
 
-	return homeResult{who.tenant, decks[:shown], len(decks), settings}, nil
+	return homeResult{who.Tenant, decks[:shown], len(decks), settings}, nil
 }
 
 // tray is what the tray shows.
-func (st *store) tray(ctx context.Context, who caller) (trayResult, error) {
-	decks, err := st.decks(ctx, who, false)
+func (s *Server) tray(ctx context.Context, who store.Caller, _ nothing) (trayResult, error) {
+	settings, err := s.store.Settings(ctx, who)
 	if err != nil {
 		return trayResult{}, err
 	}
-
-	recent := []deck{}
-	for i := len(decks) - 1; i >= 0 && len(recent) < recentDecks; i-- {
-		recent = append(recent, decks[i])
+	activities, err := s.store.Activities(ctx, who, store.Question{})
+	if err != nil {
+		return trayResult{}, err
 	}
+	recent, err := s.store.Decks(ctx, who, false)
+	if err != nil {
+		return trayResult{}, err
+	}
+	slices.Reverse(recent)
 
-	return trayResult{who.tenant, recent}, nil
+	return trayResult{
+		who.Tenant, activities.Revision, activities.Activities, activities.NextCursor != "",
+		recent[:min(len(recent), recentDecks)], settings,
+	}, nil
 }
 
 // pageLink is the tool metadata that names the page of a tool.
@@ -126,12 +138,13 @@ func (s *Server) addPage(uri, title, file string) {
 }
 
 // pageText returns an embedded page with its style and scripts put inline: hosts
-// let a page load nothing from elsewhere.
+// let a page load nothing from elsewhere. The client is the one module that a page
+// takes from others.
 func pageText(file string) string {
 	return strings.NewReplacer(
 		`<link rel="stylesheet" href="style.css">`, "<style>\n"+pageFile("style.css")+"</style>",
 		`<script src="bridge.js"></script>`, "<script>\n"+pageFile("bridge.js")+"</script>",
-		`<script src="decks.js"></script>`, "<script>\n"+pageFile("decks.js")+"</script>",
+		`<script src="parts.js"></script>`, "<script>\n"+pageFile("parts.js")+"</script>",
 		`import { connect } from "client.js";`, page.Module(),
 	).Replace(pageFile(file))
 }

@@ -2,10 +2,11 @@ package workspace
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/caddy-mcp-app/caddy-mcp-app/integration/workspace/store"
 )
 
 func (s *Server) addPrompts() {
@@ -25,12 +26,13 @@ func (s *Server) summarizeDeck(ctx context.Context, req *mcp.GetPromptRequest) (
 		return nil, invalidParams(err)
 	}
 
-	d, err := s.store.deck(ctx, who, req.Params.Arguments["deckId"])
-	if errors.Is(err, errUnknownDeck) {
-		return nil, invalidParams(err)
-	}
+	d, err := s.store.Deck(ctx, who, req.Params.Arguments["deckId"])
 	if err != nil {
-		return nil, s.public(ctx, err)
+		if refusal := s.public(ctx, err); refusal.Code != store.Unknown {
+			return nil, refusal
+		}
+
+		return nil, invalidParams(err)
 	}
 
 	return &mcp.GetPromptResult{
@@ -39,7 +41,7 @@ func (s *Server) summarizeDeck(ctx context.Context, req *mcp.GetPromptRequest) (
 			Role: "user",
 			Content: &mcp.TextContent{Text: fmt.Sprintf(
 				"Summarize the deck %q (%s%s) in three sentences for someone who has not seen it.",
-				d.Title, deckScheme, d.ID)},
+				d.Title, store.DeckScheme, d.ID)},
 		}},
 	}, nil
 }

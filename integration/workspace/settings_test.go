@@ -10,7 +10,20 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/caddy-mcp-app/caddy-mcp-app/integration/workspace/store"
 )
+
+// initially are the values of a person who changed only some, as JSON has them.
+func initially(changed store.Values) store.Values {
+	all := store.Values{
+		"theme": "system", "density": "comfortable", "pageSize": 20.0, "showArchived": false, "language": "en", "undoSeconds": 5.0,
+		"notifyMentions": true, "notifyReplies": true, "notifyProposals": false,
+	}
+	maps.Copy(all, changed)
+
+	return all
+}
 
 func TestSettingsBelongToOnePersonOfOneTenant(t *testing.T) {
 	for _, era := range eras {
@@ -19,11 +32,11 @@ func TestSettingsBelongToOnePersonOfOneTenant(t *testing.T) {
 			ada := connect(t, endpoint, era, editor)
 			others := map[string]*mcp.ClientSession{
 				"another subject": connect(t, endpoint, era, viewer),
-				"another tenant":  connect(t, endpoint, era, caller{tenant: "globex", subject: "ada"}),
+				"another tenant":  connect(t, endpoint, era, store.Caller{Tenant: "globex", Subject: "ada"}),
 			}
 
 			after := call[valuesResult](t, ada, "settings.update", map[string]any{"set": map[string]any{"theme": "dark"}}).Values
-			want := values{"theme": "dark", "density": "comfortable", "pageSize": 20.0, "showArchived": false}
+			want := initially(store.Values{"theme": "dark"})
 			if !maps.Equal(after, want) {
 				t.Errorf("update returns %v, want %v", after, want)
 			}
@@ -86,6 +99,10 @@ var badSettings = map[string]string{
 	"too small":          `{"pageSize":0}`,
 	"too large":          `{"pageSize":101}`,
 	"huge number":        `{"pageSize":1e300}`,
+	"not the pattern":    `{"language":"English"}`,
+	"pattern and more":   `{"language":"en\nx"}`,
+	"not a multiple":     `{"undoSeconds":0.3}`,
+	"list for a switch":  `{"notifyMentions":["mentions"]}`,
 	"good beside bad":    `{"density":"compact","showArchived":"yes"}`,
 }
 
@@ -100,7 +117,7 @@ func TestBadSettingsChangeNothing(t *testing.T) {
 			if err := json.Unmarshal([]byte(set), &change); err != nil {
 				t.Fatal(err)
 			}
-			if after, err := s.store.updateSettings(t.Context(), editor, change); err == nil {
+			if after, err := s.store.UpdateSettings(t.Context(), editor, change); err == nil {
 				t.Errorf("%s: the store made it %v", name, after)
 			}
 			if after := call[settingsResult](t, c, "settings.read", nil).Values; !maps.Equal(after, before) {
@@ -119,35 +136,12 @@ func TestBadSettingsChangeNothing(t *testing.T) {
 	})
 }
 
-func TestWholeNumberWithFractionPartIsInteger(t *testing.T) {
-	if value, ok := fields["pageSize"].accept(json.RawMessage(`20.0`)); !ok || value != 20 {
-		t.Errorf("20.0 is taken as %v, %v", value, ok)
-	}
-}
-
 func TestSettingsNeedASubject(t *testing.T) {
-	eachEra(t, caller{tenant: "acme"}, func(t *testing.T, _ *Server, c *mcp.ClientSession) {
+	eachEra(t, store.Caller{Tenant: "acme"}, func(t *testing.T, _ *Server, c *mcp.ClientSession) {
 		refused(t, c, "settings.read", nil)
 		refused(t, c, "settings.update", map[string]any{"set": map[string]any{"theme": "dark"}})
 		call[homeResult](t, c, "workspace.home", nil) // shows the initial ones
 	})
-}
-
-func TestStoredValueThatNoLongerFitsCountsAsUnset(t *testing.T) {
-	s, _ := start(t, Config{})
-	for key, value := range map[string]string{"theme": `"neon"`, "pageSize": `{`, "gone": `1`} {
-		_, err := s.store.db.ExecContext(t.Context(),
-			"INSERT INTO settings (tenant, subject, key, value) VALUES (?, ?, ?, ?)", editor.tenant, editor.subject, key, value)
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-
-	got, err := s.store.settings(t.Context(), editor)
-	want := values{"theme": "system", "density": "comfortable", "pageSize": 20, "showArchived": false}
-	if err != nil || !maps.Equal(got, want) {
-		t.Errorf("settings are %v, %v, want %v", got, err, want)
-	}
 }
 
 // Concurrent updates of different settings must all be kept, and each answer must
@@ -159,8 +153,8 @@ func TestConcurrentUpdatesLoseNothing(t *testing.T) {
 	const rounds = 5
 
 	for _, era := range eras {
-		for _, dsn := range []string{inMemory, filepath.Join(t.TempDir(), "w.db")} {
-			t.Run(fmt.Sprintf("%s/%t", era, dsn == inMemory), func(t *testing.T) {
+		for _, dsn := range []string{":memory:", filepath.Join(t.TempDir(), "w.db")} {
+			t.Run(fmt.Sprintf("%s/%t", era, dsn == ":memory:"), func(t *testing.T) {
 				_, endpoint := start(t, Config{DSN: dsn})
 				c := connect(t, endpoint, era, editor)
 
@@ -189,7 +183,7 @@ func TestConcurrentUpdatesLoseNothing(t *testing.T) {
 				wg.Wait()
 
 				after := call[settingsResult](t, c, "settings.read", nil).Values
-				want := values{"theme": "dark", "density": "compact", "pageSize": 33.0, "showArchived": true}
+				want := initially(store.Values{"theme": "dark", "density": "compact", "pageSize": 33.0, "showArchived": true})
 				if !maps.Equal(after, want) {
 					t.Errorf("settings are %v, want %v", after, want)
 				}

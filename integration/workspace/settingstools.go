@@ -3,15 +3,19 @@ package workspace
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/caddy-mcp-app/caddy-mcp-app/integration/workspace/store"
 )
 
 // settingsSchema is the schema of all settings as settings.read returns it.
 type settingsSchema struct {
-	Type       string           `json:"type"`
-	Properties map[string]field `json:"properties"`
-	Required   []string         `json:"required"`
+	Type       string                 `json:"type"`
+	Properties map[string]store.Field `json:"properties"`
+	Required   []string               `json:"required"`
 }
 
 // layoutGroup is a titled group of a settings page, in the order shown.
@@ -32,8 +36,8 @@ type layoutItem struct {
 
 var theSettingsSchema = settingsSchema{
 	Type:       "object",
-	Properties: fields,
-	Required:   []string{"theme", "density", "pageSize", "showArchived"},
+	Properties: store.Fields,
+	Required:   slices.Sorted(maps.Keys(store.Fields)),
 }
 
 var settingsLayout = []layoutGroup{
@@ -44,64 +48,67 @@ var settingsLayout = []layoutGroup{
 	{Kind: "group", Title: "Decks", Items: []layoutItem{
 		{Kind: "property", Property: "pageSize"},
 		{Kind: "property", Property: "showArchived"},
-		{Kind: "tool", Tool: "workspace.tray", Title: "Show recent decks", Description: "Opens the decks made last."},
+	}},
+	{Kind: "group", Title: "Activities", Items: []layoutItem{
+		{Kind: "property", Property: "language"},
+		{Kind: "property", Property: "undoSeconds"},
+		{Kind: "tool", Tool: "workspace.tray", Title: "Show activities", Description: "Opens the activities that wait for a decision."},
+	}},
+	{Kind: "group", Title: "Tell me about", Items: []layoutItem{
+		{Kind: "property", Property: "notifyMentions"},
+		{Kind: "property", Property: "notifyReplies"},
+		{Kind: "property", Property: "notifyProposals"},
 	}},
 }
 
-var schemaSettings = json.RawMessage(`{"type":"object",` +
-	`"properties":{"schema":{"type":"object"},"values":{"type":"object"},` +
-	`"layout":{"type":"array","items":{"type":"object"}}},"required":["schema","values","layout"]}`)
-
-var schemaValues = json.RawMessage(`{"type":"object",` +
-	`"properties":{"values":{"type":"object"}},"required":["values"]}`)
+var (
+	schemaSettings = object([]property{
+		{"schema", anyObject}, {"values", anyObject}, {"layout", array(json.RawMessage(anyObject), "")},
+	})
+	schemaValues = object([]property{{"values", anyObject}})
+)
 
 type (
 	settingsResult struct {
 		Schema settingsSchema `json:"schema"`
-		Values values         `json:"values"`
+		Values store.Values   `json:"values"`
 		Layout []layoutGroup  `json:"layout"`
 	}
 	updateArguments struct {
 		Set map[string]json.RawMessage `json:"set"`
 	}
 	valuesResult struct {
-		Values values `json:"values"`
+		Values store.Values `json:"values"`
 	}
 )
 
 func (s *Server) addSettingsTools() {
-	addTool(s, &mcp.Tool{
+	add(s, "GET /api/settings", &mcp.Tool{
 		Name:         "settings.read",
 		Title:        "Read settings",
 		Description:  "Returns the settings of the person asking: which there are, their values, and how to lay them out.",
 		Annotations:  readOnly(),
 		InputSchema:  schemaNothing,
 		OutputSchema: schemaSettings,
-	}, func(ctx context.Context, who caller, _ nothing) (settingsResult, error) {
-		who, err := who.person()
-		if err != nil {
+	}, func(ctx context.Context, who store.Caller, _ nothing) (settingsResult, error) {
+		if _, err := who.Person(); err != nil {
 			return settingsResult{}, err
 		}
 
-		v, err := s.store.settings(ctx, who)
+		v, err := s.store.Settings(ctx, who)
 
 		return settingsResult{theSettingsSchema, v, settingsLayout}, err
 	})
 
-	addTool(s, &mcp.Tool{
+	add(s, "PUT /api/settings", &mcp.Tool{
 		Name:         "settings.update",
 		Title:        "Update settings",
 		Description:  "Changes the named settings of the person asking, all or none, and returns all values.",
 		Annotations:  writing(),
 		InputSchema:  updateSchema(),
 		OutputSchema: schemaValues,
-	}, func(ctx context.Context, who caller, in updateArguments) (valuesResult, error) {
-		who, err := who.person()
-		if err != nil {
-			return valuesResult{}, err
-		}
-
-		v, err := s.store.updateSettings(ctx, who, in.Set)
+	}, func(ctx context.Context, who store.Caller, in updateArguments) (valuesResult, error) {
+		v, err := s.store.UpdateSettings(ctx, who, in.Set)
 
 		return valuesResult{v}, err
 	})
@@ -115,7 +122,7 @@ func updateSchema() any {
 			"set": map[string]any{
 				"type":                 "object",
 				"description":          "Only the settings to change",
-				"properties":           fields,
+				"properties":           store.Fields,
 				"minProperties":        1,
 				"additionalProperties": false,
 			},

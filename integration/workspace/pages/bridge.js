@@ -67,7 +67,7 @@ const host = (() => {
 		// content. A tool error is thrown with its text.
 		async call(name, args = {}) {
 			const result = await request("tools/call", { name, arguments: args });
-			if (result.isError) throw new Error(result.content?.[0]?.text ?? "The tool failed.");
+			if (result.isError) throw new Error(refusal(result.content?.[0]?.text ?? "The tool failed."));
 			return result.structuredContent;
 		},
 	};

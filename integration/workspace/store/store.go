@@ -1,14 +1,15 @@
-package workspace
+package store
 
 import (
 	"context"
 	"database/sql"
-	_ "embed"
 	"fmt"
 	"net/url"
 	"path/filepath"
 
 	_ "modernc.org/sqlite" // registers the driver "sqlite"
+
+	"github.com/caddy-mcp-app/caddy-mcp-app/integration/workspace/relay"
 )
 
 // inMemory names the database that lives in one connection.
@@ -18,22 +19,18 @@ const inMemory = ":memory:"
 // time anyway; the others let reads go on meanwhile.
 const maxConnections = 4
 
-// migrations bring a database from the version that is its index to the next.
-// Released entries are never edited, only followed by new ones.
-var migrations = []string{migration1}
-
-//go:embed schema1.sql
-var migration1 string
-
-// store holds the data of all tenants. Its methods take the caller and touch
-// only rows of the caller's tenant.
-type store struct {
-	db *sql.DB
+// Store holds the data of all tenants. It is safe for concurrent use.
+type Store struct {
+	db      *sql.DB
+	relay   relay.Relay
+	writing chan struct{} // holds one token while somebody writes
+	bells   bells
 }
 
-// openStore opens the database at a path, or a private one in memory, and brings
-// it to the newest schema. A new database gets the seed decks.
-func openStore(ctx context.Context, path string) (*store, error) {
+// Open opens the database at a path, or a private one in memory for "" and
+// ":memory:", and brings it to the newest schema. A new database gets the sample
+// tenants acme and globex. Posts come from the relay.
+func Open(ctx context.Context, path string, posts relay.Relay) (*Store, error) {
 	source, connections, err := source(path)
 	if err != nil {
 		return nil, err
@@ -48,7 +45,7 @@ func openStore(ctx context.Context, path string) (*store, error) {
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)
 
-	st := &store{db: db}
+	st := &Store{db: db, relay: posts, writing: make(chan struct{}, 1)}
 	if err := st.migrate(ctx); err != nil {
 		_ = db.Close() // err says what went wrong; a second complaint would hide it
 		return nil, fmt.Errorf("migrating database: %w", err)
@@ -57,11 +54,22 @@ func openStore(ctx context.Context, path string) (*store, error) {
 	return st, nil
 }
 
-func (st *store) close() error { return st.db.Close() }
+// Close closes the database. Calls still on their way then fail.
+func (st *Store) Close() error { return st.db.Close() }
 
 // write runs fn in a transaction that holds the write lock from its beginning,
-// so what fn reads is still true when it writes. It commits if fn returns nil.
-func (st *store) write(ctx context.Context, fn func(*sql.Tx) error) error {
+// so what fn reads is still true when it writes. It commits if fn returns nil,
+// and then whoever watches the tenant is told to look.
+func (st *Store) write(ctx context.Context, tenant string, fn func(*sql.Tx) error) error {
+	// In one process writers queue here, in order, instead of trying the lock of
+	// the file again and again. Other processes are waited for by busy_timeout.
+	select {
+	case st.writing <- struct{}{}:
+		defer func() { <-st.writing }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+
 	tx, err := st.db.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("beginning transaction: %w", err)
@@ -75,39 +83,20 @@ func (st *store) write(ctx context.Context, fn func(*sql.Tx) error) error {
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("committing transaction: %w", err)
 	}
+	st.bells.ring(tenant)
 
 	return nil
 }
 
-func (st *store) migrate(ctx context.Context) error {
-	return st.write(ctx, func(tx *sql.Tx) error {
-		var version int
-		if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-			return fmt.Errorf("reading schema version: %w", err)
-		}
-		if version > len(migrations) {
-			return fmt.Errorf("the database has schema version %d, newest known is %d", version, len(migrations))
-		}
+// read runs fn in a transaction that sees one state of the database throughout.
+func (st *Store) read(ctx context.Context, fn func(*sql.Tx) error) error {
+	tx, err := st.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return fmt.Errorf("beginning to read: %w", err)
+	}
+	defer tx.Rollback() // there is nothing to commit
 
-		for i, statements := range migrations[version:] {
-			if _, err := tx.ExecContext(ctx, statements); err != nil {
-				return fmt.Errorf("reaching schema version %d: %w", version+i+1, err)
-			}
-		}
-		if version == 0 {
-			if err := seed(ctx, tx); err != nil {
-				return err
-			}
-		}
-
-		// PRAGMA takes no parameters; the number is our own.
-		_, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", len(migrations)))
-		if err != nil {
-			return fmt.Errorf("writing schema version: %w", err)
-		}
-
-		return nil
-	})
+	return fn(tx)
 }
 
 // source returns the driver's name for the database and how many connections to
@@ -126,7 +115,9 @@ func source(path string) (dsn string, connections int, err error) {
 		return "", 0, fmt.Errorf("finding database file: %w", err)
 	}
 
-	query.Add("_pragma", "journal_mode(WAL)") // readers do not wait for the writer
+	// Readers do not wait for the writer, and a commit that was answered is on
+	// the disk.
+	query["_pragma"] = append(query["_pragma"], "journal_mode(WAL)", "synchronous(FULL)")
 	file := url.URL{Scheme: "file", Path: filepath.ToSlash(abs), RawQuery: query.Encode()}
 
 	return file.String(), maxConnections, nil
