@@ -40,6 +40,13 @@ func start(t *testing.T, cfg Config) (*Server, string) {
 		t.Fatal(err)
 	}
 
+	return s, newWeb(t, s).URL + Endpoint
+}
+
+// newWeb serves a workspace until the test ends, and then closes it.
+func newWeb(t *testing.T, s *Server) *httptest.Server {
+	t.Helper()
+
 	web := httptest.NewServer(s.Handler())
 	t.Cleanup(func() {
 		// The workspace first: its open streams would keep the web server waiting.
@@ -49,7 +56,7 @@ func start(t *testing.T, cfg Config) (*Server, string) {
 		web.Close()
 	})
 
-	return s, web.URL + Endpoint
+	return web
 }
 
 // connect opens a session of the given era with a caller's identity headers.
