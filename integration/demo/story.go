@@ -23,7 +23,7 @@ func tell(ctx context.Context, out *narrator, c *cast) error {
 	out.text("globex. It has tools and pages, and believes whoever it is told is calling. Everything")
 	out.text("below (login, tenants, what ChatGPT needs) comes from Caddyfile.example.")
 	for _, play := range []scene{
-		withoutToken, metadata, editorOfAcme, settings, viewerOfAcme, editorOfGlobex, deepLinks, upstream, olderClient,
+		withoutToken, metadata, editorOfAcme, settings, aDeck, viewerOfAcme, editorOfGlobex, deepLinks, upstream, olderClient,
 	} {
 		if err := play(ctx, out, c); err != nil {
 			return err
@@ -128,6 +128,41 @@ func settings(ctx context.Context, out *narrator, c *cast) error {
 	out.answer("values", string(read.json.Get("result", "structuredContent", "values")))
 	theme, _ := read.json.Get("result", "structuredContent", "values", "theme").Text()
 	return out.check(theme == "dark", "the change has arrived in the server's database")
+}
+
+func aDeck(ctx context.Context, out *narrator, c *cast) error {
+	out.step("A deck", "The editor has a deck made and reads it back.")
+	who := editor("acme")
+	deck := map[string]any{"deckId": "launch-plans", "title": "Acme launch plans", "columns": []any{map[string]any{
+		"title": "#rocketskates", "connectionId": "acme-main", "source": map[string]any{"kind": "hashtag", "value": "rocketskates"},
+	}}}
+	out.request(`tools/call create_deck {"deckId":"launch-plans","title":"Acme launch plans","columns":[…]}`)
+	made, err := c.tool(ctx, "acme", &who, "create_deck", deck)
+	if err != nil {
+		return err
+	}
+	out.answer("deck", string(made.json.Get("result", "structuredContent", "deck")))
+	out.request(`tools/call create_deck {"deckId":"launch-plans", …}   once more, as after a lost answer`)
+	if _, err := c.tool(ctx, "acme", &who, "create_deck", deck); err != nil {
+		return err
+	}
+	out.request(`tools/call get_deck {"deckId":"launch-plans"}`)
+	read, err := c.tool(ctx, "acme", &who, "get_deck", map[string]any{"deckId": "launch-plans"})
+	if err != nil {
+		return err
+	}
+	found := read.json.Get("result", "structuredContent", "deck")
+	out.answer("deck", string(found))
+	if err := out.check(found.Exists() && string(found) == string(made.json.Get("result", "structuredContent", "deck")), "asking twice made one deck, still at its first revision"); err != nil {
+		return err
+	}
+	out.request(`tools/call replace_deck {"deckId":"launch-plans","expectedRevision":1, …}   (no rule names this tool)`)
+	replaced, err := c.tool(ctx, "acme", &who, "replace_deck", map[string]any{"deckId": "launch-plans", "expectedRevision": 1, "title": "x", "columns": []any{}})
+	if err != nil {
+		return err
+	}
+	out.answer(fmt.Sprint(replaced.status), string(replaced.body))
+	return out.check(replaced.json.Get("error").Exists(), "what no rule names cannot be called, although the server has it")
 }
 
 func viewerOfAcme(ctx context.Context, out *narrator, c *cast) error {

@@ -9,8 +9,8 @@ import (
 
 // What Caddyfile.example shows to whom.
 var (
-	viewerTools = []string{"create_deck", "list_decks", "workspace.home", "workspace.navigate", "workspace.tray"}
-	editorTools = []string{"create_deck", "list_decks", "settings.read", "settings.update", "workspace.home", "workspace.navigate", "workspace.tray"}
+	viewerTools = []string{"create_deck", "get_deck", "list_decks", "workspace.home", "workspace.navigate", "workspace.tray"}
+	editorTools = []string{"create_deck", "get_deck", "list_decks", "settings.read", "settings.update", "workspace.home", "workspace.navigate", "workspace.tray"}
 )
 
 func TestToolListsHoldExactlyWhatTheCallerMayUse(t *testing.T) {
