@@ -55,3 +55,18 @@ func TestDecksAsResourcesAndPrompts(t *testing.T) {
 		}
 	})
 }
+
+func TestWhatIsMentionedCanBeRead(t *testing.T) {
+	eachEra(t, editor, func(t *testing.T, _ *Server, c *mcp.ClientSession) {
+		items := call[searchResult](t, c, "search_mentions", map[string]any{"query": ""}).Items
+		if len(items) < 5 {
+			t.Errorf("mentions %v", items)
+		}
+		for _, item := range items {
+			res, err := c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: item.URI})
+			if err != nil || !strings.Contains(res.Contents[0].Text, item.Title) {
+				t.Errorf("%s: %v, %v", item.URI, res, err)
+			}
+		}
+	})
+}

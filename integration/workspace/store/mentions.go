@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 )
 
@@ -54,7 +55,8 @@ func (st *Store) Mentions(ctx context.Context, who Caller, query string) (found 
 			found = offer(found, query, DeckScheme+d.ID, d.Title, "Deck", d.ID)
 		}
 		for _, p := range people {
-			found = offer(found, query, PersonScheme+p.Handle, p.Name, "@"+p.Handle, p.Handle)
+			// The @ in a handle is no character of a template's variable.
+			found = offer(found, query, PersonScheme+url.QueryEscape(p.Handle), p.Name, "@"+p.Handle, p.Handle)
 		}
 
 		return nil

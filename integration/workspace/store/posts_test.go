@@ -148,10 +148,10 @@ func TestTroubleOfTheRelayIsTold(t *testing.T) {
 func TestMentionsFindDecksAndPeople(t *testing.T) {
 	st := open(t, "")
 	for query, want := range map[string]string{
-		"":         "deck://roadmap deck://rocket-skates deck://giant-magnet person://benno@forge.example person://lucia@canyon.example person://mira@tidepool.example",
+		"":         "deck://roadmap deck://rocket-skates deck://giant-magnet person://benno%40forge.example person://lucia%40canyon.example person://mira%40tidepool.example",
 		"ROCKET":   "deck://rocket-skates",
-		"lucía":    "person://lucia@canyon.example",
-		"forge":    "person://benno@forge.example",
+		"lucía":    "person://lucia%40canyon.example",
+		"forge":    "person://benno%40forge.example",
 		"recall":   "", // archived
 		"hank":     "", // another tenant's
 		"%":        "",
