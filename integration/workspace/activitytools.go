@@ -22,7 +22,9 @@ var (
 		}, contentMembers...)))},
 		{"decision?", string(object([]property{
 			{"verdict", fmt.Sprintf(`{"type":"string","enum":[%q,%q,%q]}`, store.Accepted, store.Rejected, store.Edited)},
-			{"content?", string(schemaContent)}, {"by", anyText}, {"at", one("string", "RFC 3339")},
+			{"content?", string(schemaContent)},
+			{"by", anyText},
+			{"at", one("string", "RFC 3339")},
 		}))},
 		{"effective?", string(schemaContent)},
 	})

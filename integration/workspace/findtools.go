@@ -22,7 +22,11 @@ var (
 	schemaSearch   = object([]property{{"query", one("string", "Part of a title or name; empty for the first ones")}})
 	schemaMentions = object([]property{{"items", array(object([]property{
 		{"type", `{"type":"string","enum":["resource_link"]}`},
-		{"uri", anyText}, {"name", anyText}, {"title", anyText}, {"description", anyText}, {"mimeType", anyText},
+		{"uri", anyText},
+		{"name", anyText},
+		{"title", anyText},
+		{"description", anyText},
+		{"mimeType", anyText},
 	}), "")}})
 )
 

@@ -24,7 +24,9 @@ var (
 			{"created", one("string", "RFC 3339")},
 			{"text", anyText},
 			{"hashtags", texts},
-			{"replies", anyNumber}, {"boosts", anyNumber}, {"favourites", anyNumber},
+			{"replies", anyNumber},
+			{"boosts", anyNumber},
+			{"favourites", anyNumber},
 		}), fmt.Sprintf(`,"maxItems":%d`, store.MaxPosts))},
 		{"nextCursor?", anyText},
 	})

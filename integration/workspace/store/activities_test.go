@@ -86,7 +86,7 @@ func TestBadPublicationsChangeNothing(t *testing.T) {
 		"known and unknown ones": {Publication{"r", 1, []NewProposal{{ActivityID: "launch-note", ConnectionID: "acme-main", Text: "x"}, {ActivityID: "c", ConnectionID: "none", Text: "x"}}}, Unknown},
 	} {
 		_, err := st.Publish(t.Context(), ada, tt.publication)
-		refusal := wantCode(t, name, err, tt.code)
+		refusal := refusalOf(t, name, err, tt.code)
 		if tt.code == Stale && (refusal.Revision == nil || *refusal.Revision != 1) {
 			t.Errorf("%s: the newest revision is not told: %+v", name, refusal)
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -102,8 +103,11 @@ func TestNothingIsLostOrDoubledByACrash(t *testing.T) {
 			t.Errorf("%d publications were answered and %d are there", len(answered), activities)
 		}
 		for id, revision := range answered {
-			var expected int64
-			fmt.Sscanf(id[strings.Index(id, "-")+1:], "%d", &expected)
+			_, seen, _ := strings.Cut(id, "-")
+			expected, err := strconv.ParseInt(seen, 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
 			again, err := st.Publish(t.Context(), ada, proposal(id, expected, id, id))
 			if err != nil || again.Revision != revision || len(again.Created) != 1 {
 				t.Errorf("%s was answered with revision %d; asked again: %+v, %v", id, revision, again, err)

@@ -98,7 +98,7 @@ func TestBadDecksChangeNothing(t *testing.T) {
 			change.ExpectedRevision = 1
 		}
 		_, err := st.ReplaceDeck(t.Context(), ada, change)
-		refusal := wantCode(t, name, err, tt.code)
+		refusal := refusalOf(t, name, err, tt.code)
 		if tt.code == Stale && (refusal.Revision == nil || *refusal.Revision != 1) {
 			t.Errorf("%s: the newest revision is not told: %+v", name, refusal)
 		}
@@ -149,7 +149,7 @@ func TestParallelReplacesLoseNothing(t *testing.T) {
 						wins.Add(1)
 						return
 					}
-					if wantCode(t, "replace", err, Stale).Code != Stale {
+					if refusalOf(t, "replace", err, Stale).Code != Stale {
 						return
 					}
 					if stales.Add(1); seen.Revision > 60 {

@@ -137,7 +137,7 @@ func TestTroubleOfTheRelayIsTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = st.Posts(t.Context(), ada, "acme-main", relay.Source{Kind: relay.Home}, "")
-		if refusal := wantCode(t, name, err, tt.code); strings.Contains(refusal.Message, "internal") || strings.Contains(refusal.Message, server.URL) {
+		if refusal := refusalOf(t, name, err, tt.code); strings.Contains(refusal.Message, "internal") || strings.Contains(refusal.Message, server.URL) {
 			t.Errorf("%s: %q gives something away", name, refusal.Message)
 		}
 		server.Close()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/caddy-mcp-app/caddy-mcp-app/integration/workspace/relay"
@@ -68,20 +67,20 @@ var rows = []struct {
 	insert string
 	values [][]any
 }{
-	{"connections (tenant, id, account, status, credential)", [][]any{
+	{"INSERT INTO connections (tenant, id, account, status, credential) VALUES (?, ?, ?, ?, ?)", [][]any{
 		{"acme", "acme-main", "@skates@acme.example", "connected", "recorded-acme-main"},
 		{"acme", "acme-support", "@support@acme.example", "expired", "recorded-acme-support"},
 		{"globex", "globex-main", "@optics@globex.example", "connected", "recorded-globex-main"},
 	}},
-	{"people (tenant, handle, name)", [][]any{
+	{"INSERT INTO people (tenant, handle, name) VALUES (?, ?, ?)", [][]any{
 		{"acme", "mira@tidepool.example", "Mira Okonkwo"},
 		{"acme", "benno@forge.example", "Benno Hartwig"},
 		{"acme", "lucia@canyon.example", "Lucía Barrientos"},
 		{"globex", "hank@cypress.example", "Hank Delacroix"},
 		{"globex", "ines@harbour.example", "Inês Carvalho"},
 	}},
-	{"heads (tenant, revision)", [][]any{{"acme", 1}, {"globex", 1}}},
-	{"activities (tenant, id, position, revision, proposal)", [][]any{
+	{"INSERT INTO heads (tenant, revision) VALUES (?, ?)", [][]any{{"acme", 1}, {"globex", 1}}},
+	{"INSERT INTO activities (tenant, id, position, revision, proposal) VALUES (?, ?, ?, ?, ?)", [][]any{
 		{"acme", "launch-note", 1, 1, encode(Proposal{
 			Content{"Acme rocket skates cross the canyon on Thursday at dawn. Helmets on!", []string{"rocketskates", "fieldwork"}},
 			"acme-main", "", "The crossing is booked, and three people asked for the date.",
@@ -106,9 +105,8 @@ func seedActivities(ctx context.Context, tx *sql.Tx) error {
 	}
 	for _, r := range rows {
 		for _, v := range r.values {
-			marks := strings.TrimSuffix(strings.Repeat("?, ", len(v)), ", ")
-			if _, err := tx.ExecContext(ctx, "INSERT INTO "+r.insert+" VALUES ("+marks+")", v...); err != nil {
-				return fmt.Errorf("seeding %s: %w", r.insert, err)
+			if _, err := tx.ExecContext(ctx, r.insert, v...); err != nil {
+				return fmt.Errorf("seeding by %s: %w", r.insert, err)
 			}
 		}
 	}

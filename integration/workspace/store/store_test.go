@@ -38,7 +38,14 @@ func open(t *testing.T, path string) *Store {
 }
 
 // wantCode checks that an error is a refusal with a code.
-func wantCode(t *testing.T, what string, err error, code Code) *Error {
+func wantCode(t *testing.T, what string, err error, code Code) {
+	t.Helper()
+
+	_ = refusalOf(t, what, err, code)
+}
+
+// refusalOf is wantCode for those who want to know more of the refusal.
+func refusalOf(t *testing.T, what string, err error, code Code) *Error {
 	t.Helper()
 
 	refusal, ok := errors.AsType[*Error](err)
