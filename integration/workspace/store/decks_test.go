@@ -132,9 +132,11 @@ func TestParallelReplacesLoseNothing(t *testing.T) {
 	inBoth(t, func(t *testing.T, st *Store) {
 		d := must[Deck](t)(st.CreateDeck(t.Context(), ada, NewDeck{Title: "start"}))
 		var wins, stales atomic.Int64
+		turns := make(chan struct{}, 8) // for those who were stale: all of them again and again takes long
 		var all sync.WaitGroup
 		for i := range 100 {
 			all.Go(func() {
+				waited := false
 				for {
 					seen, err := st.Deck(t.Context(), ada, d.ID)
 					if err != nil {
@@ -154,6 +156,11 @@ func TestParallelReplacesLoseNothing(t *testing.T) {
 					}
 					if stales.Add(1); seen.Revision > 60 {
 						return // titles have an end
+					}
+					if !waited {
+						waited = true
+						turns <- struct{}{}
+						defer func() { <-turns }()
 					}
 				}
 			})
