@@ -37,6 +37,7 @@ type exchange struct {
 	registered   *registration.Handle       // what the request named, nil for nothing
 	registration *registration.Registration // found by it
 	found        func([]openai.Finding)     // takes findings in place of the log
+	refusals     chan struct{}
 }
 
 // serveEndpoint walks the steps of a request in their order: boundary,
@@ -96,7 +97,7 @@ func (m *Handler) serveEndpoint(w http.ResponseWriter, r *http.Request, next cad
 
 // newExchange begins what is done for a known caller.
 func (m *Handler) newExchange(r *http.Request, next caddyhttp.Handler, principal *policy.Principal) *exchange {
-	e := &exchange{Handler: m, r: r, next: next, principal: principal}
+	e := &exchange{Handler: m, r: r, next: next, principal: principal, refusals: make(chan struct{}, maxRefusals)}
 	if m.proxy != nil {
 		e.next = caddyhttp.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
 			return m.proxy.ServeHTTP(w, r, next)

@@ -48,7 +48,7 @@ func (o *openaiView) Tool(tool rawjson.Value) rawjson.Value {
 	secured, err := openai.SecuritySchemes(decorated, o.view.security(name))
 	if err != nil {
 		o.view.e.warnFindings([]openai.Finding{{
-			Code: "tool-meta-broken", Subject: name, Detail: "its _meta is not an object", Fix: "correct the server",
+			Code: "tool-bad-meta", Subject: name, Detail: "its _meta is not an object", Fix: "correct the server",
 		}})
 		return decorated
 	}

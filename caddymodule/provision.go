@@ -304,12 +304,19 @@ func (m *Handler) warnFindings(findings []openai.Finding) {
 
 func (m *Handler) warnOnce(message string, findings []openai.Finding) {
 	for _, f := range findings {
-		if !m.warned.first(f.Code + " " + f.Subject) {
+		key := f.Code + " " + f.Subject
+		if f.Repaired() {
+			key += " " + f.Detail // one tool may need the same repair in several places
+		}
+		if !m.warned.first(key) {
 			continue
 		}
-		level := zapcore.WarnLevel
-		if f.Code == "capability-withheld" {
+		level, message := zapcore.WarnLevel, "declaration left out"
+		switch {
+		case f.Code == "capability-withheld":
 			level = zapcore.InfoLevel
+		case f.Repaired():
+			message = "schema repaired"
 		}
 		m.logger.Log(level, message, zap.String("code", f.Code), zap.String("subject", f.Subject), zap.String("detail", f.Detail), zap.String("fix", f.Fix))
 	}

@@ -15,12 +15,25 @@ func (o *openaiView) Result(result rawjson.Value) (rawjson.Value, error) {
 	checked, findings, err := o.check(result)
 	e.warnFindings(findings)
 	if err != nil {
-		e.logger.Error("result withheld", zap.String("tool", e.toolName()), zap.Error(err))
+		e.logger.Error("result withheld", zap.String("code", e.withheldCode(result)), zap.String("tool", e.toolName()), zap.Error(err))
 		return failedCall(result, "The answer of this tool does not fit what it is for."), nil
 	}
 	checked, findings = o.view.links.apply(e.toolName(), checked)
 	e.warnFindings(findings)
 	return checked, nil
+}
+
+// withheldCode is the id of the rule behind a withheld result.
+func (e *exchange) withheldCode(result rawjson.Value) string {
+	kind, _ := result.Get("resultType").Text()
+	switch {
+	case kind == "input_required":
+		return openai.FormRefused
+	case e.isSettingsRead(result):
+		return openai.SettingsRefused
+	default:
+		return openai.MentionsRefused
+	}
 }
 
 func (o *openaiView) check(result rawjson.Value) (rawjson.Value, []openai.Finding, error) {
@@ -67,16 +80,6 @@ func (e *exchange) isSettingsRead(result rawjson.Value) bool {
 
 func (e *exchange) settingsReadContext() openai.SettingsContext {
 	return openai.SettingsContext{Catalog: callableTools{e.view}, Modern: e.era() == mcp.Modern}
-}
-
-// formContext is what forms for this caller are judged by: what its client said
-// it can show, in this request or, in the legacy era, when the session began.
-func (e *exchange) formContext() openai.FormContext {
-	c := openai.FormContext{Visible: e.view.mayCall, Client: e.session.capabilities()}
-	if e.message != nil && e.message.Era == mcp.Modern {
-		c.Client = e.message.Params.Get("_meta", "io.modelcontextprotocol/clientCapabilities")
-	}
-	return c
 }
 
 // toolName is the tool that was called, empty for other requests.

@@ -17,9 +17,10 @@ func (e *exchange) newRewriter(decorator *openaiView) *mcp.Rewriter {
 		Shower:      e.view,
 		Decorate:    decorator,
 		Next:        e.nextPage(),
-		Content:     e.Policy.Results != policy.Pass && !e.view.HidesNothing(),
+		Content:     e.filtersContent(),
 		Tasks:       e.servesTasks(),
 		Dropped:     e.linkDropped,
+		Asked:       e.checkServerRequest,
 		ListTTL:     e.limits.listTTL,
 		ListChanged: e.listChanged,
 		MaxDepth:    e.limits.depth,
@@ -39,6 +40,12 @@ func (e *exchange) newRewriter(decorator *openaiView) *mcp.Rewriter {
 func (e *exchange) listChanged() {
 	e.catalogs.Drop()
 	e.inventories.Drop()
+}
+
+// filtersContent reports whether links to resources in results are held to the
+// rules.
+func (e *exchange) filtersContent() bool {
+	return e.Policy.Results != policy.Pass && !e.view.HidesNothing()
 }
 
 // linkDropped tells the operator why something is missing in a result.

@@ -63,6 +63,9 @@ type Rewriter struct {
 	// Tasks says that task methods are open. Otherwise the tasks capability is
 	// withheld, since what it promises is refused.
 	Tasks bool
+	// Asked, if set, is shown each request of the server to the client and
+	// returns what the client may get of it, nil for nothing.
+	Asked func(request rawjson.Value) rawjson.Value
 	// ListChanged, if set, is called when the server says that its tools changed.
 	ListChanged func()
 	// MaxDepth bounds the nesting of a message; 0 means [DefaultDepth].
@@ -113,11 +116,18 @@ func (w *Rewriter) serverMessage(v rawjson.Value, e envelope) ([]byte, error) {
 	if !w.showsNotification(e) {
 		return nil, nil
 	}
-	sealed, err := w.sealTasks(e.params)
+	params := e.params
+	if w.Asked != nil && v.Get("id").Exists() {
+		if v = w.Asked(v); v == nil {
+			return nil, nil
+		}
+		params = v.Get("params")
+	}
+	sealed, err := w.sealTasks(params)
 	if err != nil {
 		return nil, err
 	}
-	return replaceIfChanged(v, e.params, sealed, "params")
+	return replaceIfChanged(v, params, sealed, "params")
 }
 
 // showsNotification keeps updates of hidden resources from the caller.

@@ -27,8 +27,14 @@ const (
 	maxFormItems   = 64
 )
 
+// ErrNoForms is wrapped where a form is for a client that does not show any.
+var ErrNoForms = errors.New("the client does not show forms of OpenAI")
+
 // FormContext is what a form is judged by.
 type FormContext struct {
+	// Modern tells that the caller speaks protocol 2026-07-28 or newer.
+	Modern bool
+
 	// Client is the client's capabilities object: of the session for older
 	// clients, of the request for current ones.
 	Client rawjson.Value
@@ -36,6 +42,10 @@ type FormContext struct {
 	// Visible reports whether the caller may see and call a tool. nil means
 	// every tool.
 	Visible func(tool string) bool
+
+	// Readable reports whether the caller may read a resource of the server.
+	// nil means every resource.
+	Readable func(uri string) bool
 }
 
 func parseForms(mode string) (check bool, err error) {
@@ -59,6 +69,27 @@ func ClientForms(capabilities rawjson.Value) (core, extended bool) {
 	return core, extended
 }
 
+// ServerRequest checks a request of the server to its client, if it asks for a
+// form in the way of older clients. Every other request comes back unchanged,
+// and so does this one with forms pass. An error means that the client must not
+// get the request; it wraps [ErrNoForms] where the client never offered to
+// answer such.
+func (o *Overlay) ServerRequest(request rawjson.Value, c FormContext) (rawjson.Value, []Finding, error) {
+	if method, _ := request.Get("method").Text(); !o.checkForms || method != methodElicitLegacy {
+		return request, nil, nil
+	}
+	if c.Modern {
+		return nil, nil, fmt.Errorf("%w: %s is for older ones; answer the call with input_required", ErrNoForms, methodElicitLegacy)
+	}
+	params := request.Get("params")
+	checked, found, err := o.FormRequest(params, c)
+	if err != nil || same(checked, params) {
+		return request, found, err
+	}
+	request, err = request.Set(checked, "params")
+	return request, found, err
+}
+
 // FormRequest checks the params of an openai/elicitation/create request to an
 // older client, and takes out previews that lead to hidden tools. With forms
 // pass everything comes back unchanged.
@@ -67,7 +98,7 @@ func (o *Overlay) FormRequest(params rawjson.Value, c FormContext) (rawjson.Valu
 		return params, nil, nil
 	}
 	if _, extended := ClientForms(c.Client); !extended {
-		return nil, nil, errors.New("the client does not show forms of OpenAI")
+		return nil, nil, ErrNoForms
 	}
 	if mode := params.Get("mode"); mode.Exists() {
 		if text, _ := mode.Text(); text != "form" {
@@ -103,7 +134,7 @@ func (o *Overlay) InputRequired(result rawjson.Value, c FormContext) (rawjson.Va
 			continue
 		}
 		if !core || !extended {
-			return nil, nil, fmt.Errorf("input request %q: the client does not show forms of OpenAI", clip(key))
+			return nil, nil, fmt.Errorf("input request %q: %w", clip(key), ErrNoForms)
 		}
 		if !equal(params.Get("requestedSchema"), rawjson.Value(`{"type":"object","properties":{}}`)) {
 			return nil, nil, fmt.Errorf(`input request %q: the core requestedSchema must be {"type":"object","properties":{}}`, clip(key))
@@ -129,7 +160,7 @@ func (o *Overlay) checkFormAt(params rawjson.Value, c FormContext, path ...strin
 		return nil, nil, err
 	}
 	var found findings
-	kept := hidePreviews(schema, c.Visible, &found)
+	kept := c.hidePreviews(schema, &found)
 	if same(kept, schema) {
 		return params, found, nil
 	}
@@ -137,22 +168,17 @@ func (o *Overlay) checkFormAt(params rawjson.Value, c FormContext, path ...strin
 	return out, found, err
 }
 
-// hidePreviews takes out previews that would open a tool the caller may not
-// see.
-func hidePreviews(schema rawjson.Value, visible func(string) bool, found *findings) rawjson.Value {
-	if visible == nil {
-		return schema
-	}
+// hidePreviews takes out previews that would open a tool or a resource that the
+// caller may not.
+func (c FormContext) hidePreviews(schema rawjson.Value, found *findings) rawjson.Value {
 	for name, field := range schema.Get("properties").Members() {
 		options := field.Get("x-openai-input", "options")
 		kept := options.MapElements(func(option rawjson.Value) (rawjson.Value, bool) {
-			target, ok := option.Get("_meta", "openai/preview", "target", "name").Text()
-			kind, _ := option.Get("_meta", "openai/preview", "target", "type").Text()
-			if !ok || kind != previewTool || visible(target) {
+			if c.opens(option.Get("_meta", "openai/preview", "target")) {
 				return option, true
 			}
-			found.add("form-preview-hidden", name, "the preview was left out, because its tool is not in this caller's catalog",
-				"nothing, if the caller is meant not to see the tool; otherwise show it with a policy rule")
+			found.add("form-preview-hidden", name, "the preview was left out, because what it opens is not in this caller's catalog",
+				"nothing, if the caller is meant not to see it; otherwise show it with a policy rule")
 			return option.Delete("_meta", "openai/preview"), true
 		})
 		if !same(kept, options) {
@@ -160,6 +186,20 @@ func hidePreviews(schema rawjson.Value, visible func(string) bool, found *findin
 		}
 	}
 	return schema
+}
+
+// opens reports whether the caller may open the target of a preview.
+func (c FormContext) opens(target rawjson.Value) bool {
+	switch kind, _ := target.Get("type").Text(); kind {
+	case previewTool:
+		name, _ := target.Get("name").Text()
+		return c.Visible == nil || c.Visible(name)
+	case "resource_link":
+		uri, _ := target.Get("uri").Text()
+		return c.Readable == nil || c.Readable(uri)
+	default:
+		return true
+	}
 }
 
 // Form is a checked form, ready to check answers.

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -168,6 +169,53 @@ func TestFormsOfOlderClients(t *testing.T) {
 	}
 	if _, err := Compile(Declarations{Forms: "refuse"}); err == nil || !strings.Contains(err.Error(), "check or pass") {
 		t.Errorf("unknown mode: %v", err)
+	}
+}
+
+func TestServerRequestsThatAskForForms(t *testing.T) {
+	o := compile(t, Declarations{Forms: "check"})
+	request := `{"jsonrpc":"2.0", "id":"f-1","method":"openai/elicitation/create","params":{"message":"Pick","requestedSchema":` + realForm + `}}`
+	client := parse(t, formsClient)
+	for name, tt := range map[string]struct {
+		request string
+		c       FormContext
+		want    error // nil for passed unchanged
+	}{
+		"a good form":                {request, FormContext{Client: client}, nil},
+		"a client without forms":     {request, FormContext{}, ErrNoForms},
+		"a client of the newer era":  {request, FormContext{Client: client, Modern: true}, ErrNoForms},
+		"another request":            {`{"id":1,"method":"sampling/createMessage","params":{}}`, FormContext{}, nil},
+		"a core form":                {`{"id":1,"method":"elicitation/create","params":{"message":"","requestedSchema":{}}}`, FormContext{}, nil},
+		"a form without any schema":  {`{"id":1,"method":"openai/elicitation/create","params":{"message":"M"}}`, FormContext{Client: client}, errors.ErrUnsupported},
+		"a form without any members": {`{"id":1,"method":"openai/elicitation/create"}`, FormContext{Client: client}, errors.ErrUnsupported},
+	} {
+		got, _, err := o.ServerRequest(parse(t, tt.request), tt.c)
+		switch {
+		case tt.want == nil && (err != nil || string(got) != tt.request):
+			t.Errorf("%s: got %s, %v", name, got, err)
+		case tt.want != nil && (err == nil || got != nil || errors.Is(err, ErrNoForms) != errors.Is(tt.want, ErrNoForms)):
+			t.Errorf("%s: got %s, %v", name, got, err)
+		}
+		if got, _, err := plain.ServerRequest(parse(t, tt.request), tt.c); err != nil || string(got) != tt.request {
+			t.Errorf("%s: with forms pass got %s, %v", name, got, err)
+		}
+	}
+}
+
+// TestPreviewsFollowTheView: a preview opens something of the server, for which
+// the rules of that thing hold.
+func TestPreviewsFollowTheView(t *testing.T) {
+	o := compile(t, Declarations{Forms: "check"})
+	link := `{"uri":"cad://a","name":"a","_meta":{"openai/preview":{"target":{"type":"resource_link","uri":"cad://preview","name":"p"}}}}`
+	request := `{"id":1,"method":"openai/elicitation/create","params":{"message":"Pick","requestedSchema":{"type":"object","properties":{"part":{"type":"string","x-openai-input":{"type":"resource","options":[` + link + `]}}}}}}`
+	c := FormContext{Client: parse(t, formsClient), Readable: func(uri string) bool { return uri == "cad://preview" }}
+	if got, found, err := o.ServerRequest(parse(t, request), c); err != nil || string(got) != request || len(found) > 0 {
+		t.Errorf("got %s, %v, %v", got, found, err)
+	}
+	c.Readable = func(string) bool { return false }
+	want := strings.Replace(request, `"openai/preview":{"target":{"type":"resource_link","uri":"cad://preview","name":"p"}}`, ``, 1)
+	if got, found, err := o.ServerRequest(parse(t, request), c); err != nil || string(got) != want || codes(found) != "form-preview-hidden" {
+		t.Errorf("got %s, %v, %v", got, found, err)
 	}
 }
 
