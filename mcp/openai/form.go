@@ -83,8 +83,11 @@ func (o *Overlay) ServerRequest(request rawjson.Value, c FormContext) (rawjson.V
 	}
 	params := request.Get("params")
 	checked, found, err := o.FormRequest(params, c)
-	if err != nil || same(checked, params) {
-		return request, found, err
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case same(checked, params):
+		return request, found, nil
 	}
 	request, err = request.Set(checked, "params")
 	return request, found, err
