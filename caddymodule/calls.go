@@ -41,7 +41,7 @@ func (e *exchange) checkToolCall() error {
 	msg := e.message
 	arguments := msg.Params.Get("arguments")
 	var err error
-	switch settings, mentions := e.OpenAI.Settings, e.OpenAI.Mentions; {
+	switch {
 	case e.Links.Navigate != "" && msg.Name == e.Links.Navigate:
 		err = navigateCall{
 			tool: msg.Name, arguments: arguments, catalog: callableTools{e.view},
@@ -51,9 +51,9 @@ func (e *exchange) checkToolCall() error {
 			e.decoy = mcp.NewDecoy(msg)
 			return nil
 		}
-	case settings != nil && msg.Name == settings.UpdateTool:
+	case e.updatesSettings(msg.Name):
 		err = e.overlay.SettingsUpdate(arguments, e.settingsContext())
-	case mentions != nil && msg.Name == mentions.SearchTool:
+	case e.searchesMentions(msg.Name):
 		tool, _ := callableTools{e.view}.Tool(msg.Name)
 		err = e.overlay.MentionsQuery(arguments, tool.Get("inputSchema"))
 	default:
@@ -70,7 +70,7 @@ func (e *exchange) checkToolCall() error {
 func (e *exchange) settingsContext() openai.SettingsContext {
 	c := openai.SettingsContext{Catalog: callableTools{e.view}, Modern: e.era() == mcp.Modern}
 	if c.Schema, _ = e.schemas.Get(e.holder()); c.Schema == nil {
-		if tool, ok := c.Catalog.Tool(e.OpenAI.Settings.UpdateTool); ok {
+		if tool, ok := c.Catalog.Tool(e.toolName()); ok {
 			c.Schema = e.overlay.UpdateSchema(tool)
 		}
 	}

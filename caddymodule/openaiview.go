@@ -26,14 +26,15 @@ func newOpenAIView(v *view) *openaiView {
 }
 
 // mentionsState is what the caller was told about mentions in the handshake. It
-// is worked out only where the operator declared a search tool.
+// is worked out only where the operator or the server named a search tool.
 func (o *openaiView) mentionsState() openai.MentionsState {
-	if o.view.e.OpenAI.Mentions == nil {
+	e := o.view.e
+	said := e.advertised.mentions()
+	if e.OpenAI.Mentions == nil && said.Len() == 0 {
 		return openai.MentionsUnknown
 	}
-	none := rawjson.Value("{}")
-	told, _ := o.view.e.overlay.Capabilities(o.view.e.era() == mcp.Modern, none, callableTools{o.view})
-	return o.view.e.overlay.MentionsState(none, told)
+	told, _ := e.overlay.Capabilities(e.era() == mcp.Modern, said, callableTools{o.view})
+	return e.overlay.MentionsState(said, told)
 }
 
 // Tool decorates one element of a tools/list result.
@@ -73,6 +74,7 @@ func (o *openaiView) Content(item rawjson.Value) rawjson.Value {
 // Capabilities advertises what the caller's own catalog carries. If the catalog
 // cannot be had, the answer goes out without the capabilities.
 func (o *openaiView) Capabilities(era mcp.Era, capabilities rawjson.Value) rawjson.Value {
+	o.view.e.advertised.learn(capabilities)
 	decorated, findings := o.view.e.overlay.Capabilities(era == mcp.Modern, capabilities, callableTools{o.view})
 	o.view.e.warnFindings(findings)
 	return decorated

@@ -53,6 +53,7 @@ func (m *Handler) Provision(ctx caddy.Context) error {
 	}
 	m.hints = &hints{}
 	m.schemas = lru.New[mcp.Holder, *openai.SettingsSchema](maxSchemas, 0)
+	m.advertised = newAdvertised()
 	m.argumentChecker = &arguments.Checker{}
 	m.warned = &onceSet{seen: make(map[string]bool)}
 	m.catalogs = flight.New[*mcp.Catalog](catalogCapacity, catalogTTL, catalogTimeout)

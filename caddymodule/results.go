@@ -50,10 +50,10 @@ func (o *openaiView) check(result rawjson.Value) (rawjson.Value, []openai.Findin
 			e.schemas.Put(e.holder(), schema)
 		}
 		return checked, findings, err
-	case e.OpenAI.Settings != nil && e.toolName() == e.OpenAI.Settings.UpdateTool:
+	case e.updatesSettings(e.toolName()):
 		checked, findings := e.overlay.SettingsUpdateResult(result, e.settingsContext())
 		return checked, findings, nil
-	case e.OpenAI.Mentions != nil && e.toolName() == e.OpenAI.Mentions.SearchTool:
+	case e.searchesMentions(e.toolName()):
 		var seal func(string) string
 		if handles := e.handles(); handles != nil {
 			seal = handles.Seal
@@ -69,10 +69,10 @@ func (o *openaiView) check(result rawjson.Value) (rawjson.Value, []openai.Findin
 // resumed stream, where the call is not known, by its shape.
 func (e *exchange) isSettingsRead(result rawjson.Value) bool {
 	switch structured := result.Get("structuredContent"); {
-	case e.OpenAI.Settings == nil:
+	case !e.hasSettings():
 		return false
 	case e.message != nil:
-		return e.toolName() == e.OpenAI.Settings.ReadTool
+		return e.readsSettings(e.toolName())
 	default:
 		return structured.Get("schema").Exists() && structured.Get("values").Exists()
 	}
