@@ -1,7 +1,6 @@
 package makes
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"mime"
@@ -21,22 +20,30 @@ const (
 
 // caller speaks one era as one person, and keeps a record of all it gets.
 type caller struct {
-	g      *gateway
-	era    string
-	header http.Header
-	record strings.Builder
+	g            *gateway
+	era          string
+	capabilities string // of the client
+	header       http.Header
+	record       strings.Builder
 }
 
-// caller begins with the handshake of the era.
+// caller begins with the handshake of the era, as a client that can do
+// everything.
 func (g *gateway) caller(t *testing.T, era string, p person) *caller {
 	t.Helper()
-	c := &caller{g: g, era: era, header: g.authorization(t, p, era)}
+	return g.callerWith(t, era, p, clientCapabilities)
+}
+
+// callerWith is caller as a client of other capabilities.
+func (g *gateway) callerWith(t *testing.T, era string, p person, capabilities string) *caller {
+	t.Helper()
+	c := &caller{g: g, era: era, capabilities: capabilities, header: g.authorization(t, p, era)}
 	if era == modern {
 		c.header.Set("Mcp-Protocol-Version", modern)
 		c.call(t, "server/discover", "", `{}`)
 		return c
 	}
-	a := c.call(t, "initialize", "", `{"protocolVersion":"`+legacy+`","capabilities":`+clientCapabilities+`,"clientInfo":`+clientInfo+`}`)
+	a := c.call(t, "initialize", "", `{"protocolVersion":"`+legacy+`","capabilities":`+c.capabilities+`,"clientInfo":`+clientInfo+`}`)
 	c.header.Set("Mcp-Protocol-Version", legacy)
 	if id := a.header.Get("Mcp-Session-Id"); id != "" {
 		c.header.Set("Mcp-Session-Id", id)
@@ -66,7 +73,7 @@ func (c *caller) call(t *testing.T, method, name, params string) answer {
 	shown := params
 	if c.era == modern {
 		meta := `{"io.modelcontextprotocol/protocolVersion":"` + modern + `","io.modelcontextprotocol/clientInfo":` + clientInfo +
-			`,"io.modelcontextprotocol/clientCapabilities":` + clientCapabilities + `}`
+			`,"io.modelcontextprotocol/clientCapabilities":` + c.capabilities + `}`
 		with, err := rawjson.Value(params).Set(rawjson.Value(meta), "_meta")
 		if err != nil {
 			t.Fatal(err)
@@ -174,14 +181,4 @@ func (c *caller) wire() string {
 		text = v.what.ReplaceAllString(text, v.with)
 	}
 	return text
-}
-
-// members decodes a value for comparison.
-func members(t *testing.T, v rawjson.Value) any {
-	t.Helper()
-	var out any
-	if err := json.Unmarshal(v, &out); err != nil {
-		t.Fatalf("%s: %v", v, err)
-	}
-	return out
 }
