@@ -1,6 +1,7 @@
 package makes
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"mime"
@@ -23,6 +24,8 @@ type caller struct {
 	g            *gateway
 	era          string
 	capabilities string // of the client
+	client       string // who it is; empty for clientInfo
+	meta         string // more members of _meta, in the newer era
 	header       http.Header
 	record       strings.Builder
 }
@@ -72,8 +75,15 @@ func (c *caller) call(t *testing.T, method, name, params string) answer {
 	header := http.Header{}
 	shown := params
 	if c.era == modern {
-		meta := `{"io.modelcontextprotocol/protocolVersion":"` + modern + `","io.modelcontextprotocol/clientInfo":` + clientInfo +
+		meta := `{"io.modelcontextprotocol/protocolVersion":"` + modern + `","io.modelcontextprotocol/clientInfo":` + cmp.Or(c.client, clientInfo) +
 			`,"io.modelcontextprotocol/clientCapabilities":` + c.capabilities + `}`
+		for name, value := range rawjson.Value(c.meta).Members() {
+			with, err := rawjson.Value(meta).Set(value, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			meta = string(with)
+		}
 		with, err := rawjson.Value(params).Set(rawjson.Value(meta), "_meta")
 		if err != nil {
 			t.Fatal(err)

@@ -43,11 +43,7 @@ func newSDKServer(name string, capabilities *mcp.ServerCapabilities) *sdkServer 
 
 // tool registers a tool as its SDK declares it.
 func (s *sdkServer) tool(declaration string, handle handler) {
-	tool := &mcp.Tool{}
-	if err := json.Unmarshal([]byte(declaration), tool); err != nil {
-		panic(err) // a literal of this package
-	}
-	s.mcp.AddTool(tool, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	s.raw(declaration, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		arguments := map[string]any{}
 		if len(r.Params.Arguments) > 0 {
 			if err := json.Unmarshal(r.Params.Arguments, &arguments); err != nil {
@@ -57,6 +53,15 @@ func (s *sdkServer) tool(declaration string, handle handler) {
 		subject := r.Extra.Header.Get(workspace.SubjectHeader)
 		return &mcp.CallToolResult{Content: []mcp.Content{}, StructuredContent: handle(subject, arguments)}, nil
 	})
+}
+
+// raw registers a tool that answers with whole results.
+func (s *sdkServer) raw(declaration string, handle mcp.ToolHandler) {
+	tool := &mcp.Tool{}
+	if err := json.Unmarshal([]byte(declaration), tool); err != nil {
+		panic(err) // a literal of this package
+	}
+	s.mcp.AddTool(tool, handle)
 }
 
 // page registers a UI resource.
