@@ -14,15 +14,41 @@ import (
 // implements mcp.Decorator.
 type openaiView struct {
 	view *view
-	page func() *openai.Page // made at the first tool: it may need the catalog
+	page func(first string) *openai.Page // made at the first tool: it may need the catalog
 }
 
 func newOpenAIView(v *view) *openaiView {
 	o := &openaiView{view: v}
-	o.page = sync.OnceValue(func() *openai.Page {
-		return v.e.overlay.Page(openai.PageOptions{Visible: v.mayCall, Modern: v.e.era() == mcp.Modern, Mentions: o.mentionsState()})
-	})
+	var once sync.Once
+	var page *openai.Page
+	o.page = func(first string) *openai.Page {
+		once.Do(func() { page = o.newPage(first) })
+		return page
+	}
 	return o
+}
+
+// newPage begins the page on which a tool stands first. A later page of a list
+// is to know what the caller saw on the earlier ones.
+func (o *openaiView) newPage(first string) *openai.Page {
+	v := o.view
+	page := v.e.overlay.Page(openai.PageOptions{Visible: v.mayCall, Modern: v.e.era() == mcp.Modern, Mentions: o.mentionsState()})
+	if v.e.message == nil || !v.e.message.Params.Get("cursor").Exists() || !v.e.overlay.ComparesTools() {
+		return page
+	}
+	catalog, err := v.catalog()
+	if err != nil {
+		return page // without the others, a title counts as one of its own
+	}
+	for _, name := range catalog.Names() {
+		if name == first {
+			break
+		}
+		if tool, ok := catalog.Tool(name); ok && v.ShowsTool(name) {
+			page.Pass(tool)
+		}
+	}
+	return page
 }
 
 // mentionsState is what the caller was told about mentions in the handshake. It
@@ -39,13 +65,13 @@ func (o *openaiView) mentionsState() openai.MentionsState {
 
 // Tool decorates one element of a tools/list result.
 func (o *openaiView) Tool(tool rawjson.Value) rawjson.Value {
-	decorated, findings := o.page().Tool(tool)
+	name, _ := tool.Get("name").Text()
+	decorated, findings := o.page(name).Tool(tool)
 	o.view.e.warnFindings(findings)
 	if !o.view.e.authenticates() {
 		// Nobody guards the tool, so nothing may claim a login.
 		return decorated.Delete("securitySchemes").Delete("_meta", "securitySchemes")
 	}
-	name, _ := tool.Get("name").Text()
 	secured, err := openai.SecuritySchemes(decorated, o.view.security(name))
 	if err != nil {
 		o.view.e.warnFindings([]openai.Finding{{

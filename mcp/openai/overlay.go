@@ -108,11 +108,18 @@ type Page struct {
 	titles  map[string]string // folded entrypoint title → the tool that has it
 }
 
+// ComparesTools reports whether declarations depend on other tools of the
+// listing, so that a later page has to know the earlier ones.
+func (o *Overlay) ComparesTools() bool { return len(o.entrypoints) > 0 }
+
 // Page begins a page. For a listing in several pages the rules between tools
-// hold within each page; one Page over the whole catalog sees them all.
+// hold within each page and with what [Page.Pass] was told of earlier ones.
 func (o *Overlay) Page(options PageOptions) *Page {
 	return &Page{overlay: o, options: options, titles: make(map[string]string)}
 }
+
+// Pass notes a tool that went out on an earlier page.
+func (p *Page) Pass(tool rawjson.Value) { _, _ = p.Tool(tool) }
 
 // Tool applies the declarations to one element of a tools/list. Anything that
 // is not a tool comes back unchanged.
