@@ -58,7 +58,7 @@ func (e *exchange) checkServerRequest(request rawjson.Value) rawjson.Value {
 // answerServer sends a refusal in the caller's session, beside the stream that
 // the request came on: that must not wait for the server.
 func (e *exchange) answerServer(refusal *mcp.Error) {
-	if e.session.ID == "" {
+	if e.session.ID == "" || !refusal.ID.Exists() {
 		return // nowhere to answer: servers ask within sessions only
 	}
 	select {

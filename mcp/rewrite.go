@@ -63,8 +63,8 @@ type Rewriter struct {
 	// Tasks says that task methods are open. Otherwise the tasks capability is
 	// withheld, since what it promises is refused.
 	Tasks bool
-	// Asked, if set, is shown each request of the server to the client and
-	// returns what the client may get of it, nil for nothing.
+	// Asked, if set, is shown each request and notification of the server to
+	// the client and returns what the client may get of it, nil for nothing.
 	Asked func(request rawjson.Value) rawjson.Value
 	// ListChanged, if set, is called when the server says that its tools changed.
 	ListChanged func()
@@ -117,7 +117,7 @@ func (w *Rewriter) serverMessage(v rawjson.Value, e envelope) ([]byte, error) {
 		return nil, nil
 	}
 	params := e.params
-	if w.Asked != nil && v.Get("id").Exists() {
+	if w.Asked != nil {
 		if v = w.Asked(v); v == nil {
 			return nil, nil
 		}

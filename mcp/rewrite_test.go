@@ -59,6 +59,31 @@ func TestListsAreFilteredByShape(t *testing.T) {
 	}
 }
 
+func TestWhatTheServerAsksCanBeChangedAndDropped(t *testing.T) {
+	w := rewriter(Legacy)
+	w.Asked = func(request rawjson.Value) rawjson.Value {
+		switch method, _ := request.Get("method").Text(); method {
+		case "dropped":
+			return nil
+		case "changed":
+			return rawjson.Value(`{"id":1,"method":"other"}`)
+		default:
+			return request
+		}
+	}
+	for in, want := range map[string]string{
+		`{"id":1,"method":"dropped","params":{}}`: "",
+		`{"method":"dropped"}`:                    "",
+		`{"id":1,"method":"changed"}`:             `{"id":1,"method":"other"}`,
+		`{"id":1, "method":"ping"}`:               `{"id":1, "method":"ping"}`,
+		`{"id":1,"result":{"method":"dropped"}}`:  `{"id":1,"result":{"method":"dropped"}}`,
+	} {
+		if got, err := w.Message([]byte(in)); err != nil || string(got) != want {
+			t.Errorf("%s became %s, %v, want %s", in, got, err, want)
+		}
+	}
+}
+
 // toolhive 5257: an answer that could not be decoded went out whole.
 func TestWhatCannotBeFilteredIsRefused(t *testing.T) {
 	tests := map[string]string{
