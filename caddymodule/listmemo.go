@@ -117,6 +117,9 @@ func (w *responseWriter) listKey(message []byte) (listKey, bool) {
 	if e.message == nil || e.message.Method != "tools/list" || e.decoy != nil {
 		return listKey{}, false
 	}
+	if e.message.Params.Get("cursor").Exists() && e.overlay.ComparesTools() {
+		return listKey{}, false // depends on the pages before it
+	}
 	view, ok := e.view.Key()
 	if !ok {
 		return listKey{}, false

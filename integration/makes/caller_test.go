@@ -181,6 +181,7 @@ var volatile = []struct {
 	{regexp.MustCompile(`(Mcp-Session-Id: )\S+`), "${1}SESSION"},
 	{regexp.MustCompile(`("(?:nextCursor|cursor)":")[^"]+`), "${1}CURSOR"},
 	{regexp.MustCompile(`(#mcp-app-seal=)[A-Za-z0-9_-]+`), "${1}SEAL"},
+	{regexp.MustCompile(`("text":")\\u003c!doctype(?:[^"\\]|\\.)*"`), `${1}PAGE"`}, // its bytes are compared elsewhere
 	{regexp.MustCompile(`[ \t]+\n`), "\n"},
 }
 

@@ -86,8 +86,9 @@ var options = []option{
 
 // shownElsewhere are words whose effect is shown by tests with other parts.
 var shownElsewhere = []string{
-	"openai forms",         // TestFormsPassWhereTheOperatorSaysSo and those around it
-	"openai page navigate", // the tests of the page client
+	"openai forms", // TestFormsPassWhereTheOperatorSaysSo and those around it
+	// In a browser, by the tests of the page client.
+	"openai page client", "openai page navigate", "openai page notice", "openai page handshake", "openai page display_modes", "openai page hosts",
 }
 
 func TestEveryOptionHasAnEffect(t *testing.T) {
