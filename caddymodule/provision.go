@@ -303,6 +303,7 @@ func (m *Handler) warnFindings(findings []openai.Finding) {
 	m.warnOnce("declaration left out", findings)
 }
 
+// warnOnce is warnFindings under a message of the caller's.
 func (m *Handler) warnOnce(message string, findings []openai.Finding) {
 	for _, f := range findings {
 		key := f.Code + " " + f.Subject
@@ -312,13 +313,13 @@ func (m *Handler) warnOnce(message string, findings []openai.Finding) {
 		if !m.warned.first(key) {
 			continue
 		}
-		level, message := zapcore.WarnLevel, "declaration left out"
+		level, said := zapcore.WarnLevel, message
 		switch {
 		case f.Code == "capability-withheld":
 			level = zapcore.InfoLevel
 		case f.Repaired():
-			message = "schema repaired"
+			said = "schema repaired"
 		}
-		m.logger.Log(level, message, zap.String("code", f.Code), zap.String("subject", f.Subject), zap.String("detail", f.Detail), zap.String("fix", f.Fix))
+		m.logger.Log(level, said, zap.String("code", f.Code), zap.String("subject", f.Subject), zap.String("detail", f.Detail), zap.String("fix", f.Fix))
 	}
 }
