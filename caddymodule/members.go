@@ -35,7 +35,8 @@ func (MembersClaims) CaddyModule() caddy.ModuleInfo {
 type MembersFile struct {
 	membership.FileConfig
 
-	*membership.File `json:"-"`
+	*membership.File    `json:"-"`
+	membership.Watchers `json:"-"`
 }
 
 // CaddyModule returns the Caddy module information.
@@ -47,6 +48,7 @@ func (MembersFile) CaddyModule() caddy.ModuleInfo {
 func (m *MembersFile) Provision(ctx caddy.Context) (err error) {
 	logger := ctx.Logger()
 	config := m.FileConfig
+	config.OnChange = m.Notify
 	config.OnFault = func(fault error) {
 		if fault == nil {
 			logger.Info("members file is good again", zap.String("path", config.Path))
@@ -71,6 +73,7 @@ func (m *MembersFile) Cleanup() error {
 //	GET <url>?issuer=…&subject=…&tenant=…
 //	200 {"member":true,"roles":[],"scopes":[]}
 //
+// or POST <url> with {"issuer":"…","subject":"…","tenant":"…"} in the body.
 // 404 or "member":false is no member; any other answer is none at all, and
 // callers get 503.
 type MembersHTTP struct {
@@ -115,6 +118,7 @@ func (m *MembersHTTP) Cleanup() error {
 //	members claims
 //	members file <path>
 //	members http <url> {
+//		method  GET | POST
 //		header  <name> <value>
 //		timeout <duration>
 //		ttl     <duration>
@@ -138,6 +142,7 @@ func parseMembers(d *caddyfile.Dispenser) (source string, module any, err error)
 				m.HTTPConfig.Header[name] = append(m.HTTPConfig.Header[name], value)
 				return nil
 			},
+			"method":     oneOf(&m.Method, http.MethodGet, http.MethodPost),
 			"timeout":    plainDuration(func(v time.Duration) { m.Timeout = policy.Duration(v) }),
 			"ttl":        plainDuration(func(v time.Duration) { m.TTL = policy.Duration(v) }),
 			"plain_http": flag(&m.PlainHTTP),
@@ -180,7 +185,7 @@ func (m *Handler) admit(w http.ResponseWriter, r *http.Request, p *policy.Princi
 // Interface guards
 var (
 	_ membership.Source  = (*MembersClaims)(nil)
-	_ membership.Source  = (*MembersFile)(nil)
+	_ membership.Watcher = (*MembersFile)(nil)
 	_ membership.Source  = (*MembersHTTP)(nil)
 	_ caddy.Provisioner  = (*MembersFile)(nil)
 	_ caddy.Provisioner  = (*MembersHTTP)(nil)

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/caddy-mcp-app/caddy-mcp-app/policy/membership"
 )
 
 // errStreamEnded is the cause with which a stream is ended by us. The client
@@ -13,7 +16,8 @@ import (
 var errStreamEnded = errors.New("stream ended by the gateway")
 
 // membershipInterval is how often a running exchange asks whether its caller is
-// still a member. Sources remember their answers, so that this costs little.
+// still a member, where the source does not tell by itself. Sources remember
+// their answers, so that this costs little.
 const membershipInterval = time.Second
 
 // bind ends an exchange that would outlive what allows it. Streams without an
@@ -69,26 +73,33 @@ func (e *exchange) bindStream(end func()) (release func()) {
 	}
 }
 
-// watchMembership asks again and again while the exchange runs. A source that
-// cannot be asked ends it too: no answer is not a yes.
+// watchMembership ends the exchange when its caller is no member any more. A
+// source that tells of changes is waited for, others are asked again and again;
+// one that cannot be asked ends the exchange too: no answer is not a yes. A
+// stream also ends when the membership has become another one, since its events
+// were judged by the old; the client opens it again.
 func (e *exchange) watchMembership(ctx context.Context, ended func(cause, reason string)) (release func()) {
 	if e.members == nil {
 		return func() {}
 	}
-	p := e.principal
+	if watcher, ok := e.members.(membership.Watcher); ok {
+		p := e.principal
+		stop := watcher.Watch(membership.Identity{Issuer: p.Issuer, Subject: p.Subject, Tenant: p.Tenant}, func() {
+			e.lookAgain(ctx, ended, true)
+		})
+		// What changed between admission and now was told to nobody.
+		e.lookAgain(ctx, ended, false)
+		return stop
+	}
+	return e.pollMembership(ctx, ended)
+}
+
+// pollMembership asks again and again.
+func (e *exchange) pollMembership(ctx context.Context, ended func(cause, reason string)) (release func()) {
 	var timer *time.Timer
 	var mu sync.Mutex
 	look := func() {
-		member, err := e.members.Member(ctx, p.Issuer, p.Subject, p.Tenant)
-		if ctx.Err() != nil {
-			return
-		}
-		if err != nil || !member.Member {
-			reason := "the caller is no member any more"
-			if err != nil {
-				reason = "the membership cannot be looked up: " + err.Error()
-			}
-			ended(causeMembership, reason)
+		if !e.lookAgain(ctx, ended, false) {
 			return
 		}
 		mu.Lock()
@@ -103,6 +114,36 @@ func (e *exchange) watchMembership(ctx context.Context, ended func(cause, reason
 		defer mu.Unlock()
 		timer.Stop()
 	}
+}
+
+// lookAgain looks the caller up and reports whether the exchange may go on.
+// changed says that the membership is known to be another one than before.
+func (e *exchange) lookAgain(ctx context.Context, ended func(cause, reason string), changed bool) bool {
+	p := e.principal
+	member, err := e.members.Member(ctx, p.Issuer, p.Subject, p.Tenant)
+	reason := ""
+	switch {
+	case ctx.Err() != nil:
+		return false
+	case err != nil:
+		reason = "the membership cannot be looked up: " + err.Error()
+	case !member.Member:
+		reason = "the caller is no member any more"
+	case e.streams() && (changed || e.narrower(member)):
+		reason = "the caller's membership has changed"
+	default:
+		return true
+	}
+	ended(causeMembership, reason)
+	return false
+}
+
+// narrower reports whether a membership is another one than that under which the
+// caller came in: other roles, or scopes taken away.
+func (e *exchange) narrower(member membership.Membership) bool {
+	now := *e.principal
+	e.rules.Narrow(&now, member.Scopes)
+	return !slices.Equal(member.Roles, e.principal.Roles) || !slices.Equal(now.Scopes, e.principal.Scopes)
 }
 
 // streams reports whether the request opens a stream without an end of its own.

@@ -14,8 +14,9 @@ import (
 const (
 	// maxFile bounds a members file; some 100,000 members.
 	maxFile = 16 << 20
-	// pollInterval is how often the file is looked at.
-	pollInterval = time.Second
+	// pollInterval is how often the file is looked at: often enough that whoever
+	// is taken out is out within a second, also what they have open.
+	pollInterval = 250 * time.Millisecond
 	// settleTime is how long a file has to be left alone until its time of
 	// change is believed: file systems keep times as coarse as two seconds.
 	settleTime = 3 * time.Second

@@ -1,6 +1,8 @@
 package membership
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,12 +38,19 @@ const (
 //	GET <url>?issuer=…&subject=…&tenant=…
 //	200 {"member":true,"roles":["editor"],"scopes":["cad.read"]}
 //
+// or, with the method POST, the question as the JSON object
+// {"issuer":"…","subject":"…","tenant":"…"} in the body, so that nobody's name
+// ends up in the access log of the service.
+//
 // The status 404, or "member":false, is no member. Any other answer is none at
 // all. Roles and scopes may be left out; an empty list of scopes leaves the
 // member none.
 type HTTPConfig struct {
 	// URL of the service. Its query is kept.
 	URL string `json:"url"`
+	// Method of the question: GET, with the question in the query, or POST, with
+	// it as a JSON object in the body. Default: GET.
+	Method string `json:"method,omitempty"`
 	// Header lines for the request, such as an API key.
 	Header map[string][]string `json:"header,omitempty"`
 	// Timeout of a question. Default: 2s.
@@ -60,6 +69,7 @@ type HTTPConfig struct {
 // HTTP is a [Source] that asks a service.
 type HTTP struct {
 	url     *url.URL
+	method  string
 	header  http.Header
 	timeout time.Duration
 	ttl     time.Duration
@@ -80,10 +90,12 @@ func NewHTTP(config HTTPConfig) (*HTTP, error) {
 		return nil, fmt.Errorf("members http %q: write an https URL without user and fragment", config.URL)
 	case parsed.Scheme == "http" && !config.PlainHTTP && !loopback(parsed.Hostname()):
 		return nil, fmt.Errorf("members http %q: anybody on the way could make members; write https, or plain_http if the network is yours", config.URL)
+	case config.Method != "" && config.Method != http.MethodGet && config.Method != http.MethodPost:
+		return nil, fmt.Errorf("members http: method %q: write GET or POST", config.Method)
 	case config.Timeout < 0 || config.TTL < 0 || time.Duration(config.TTL) > MaxTTL:
 		return nil, fmt.Errorf("members http: timeout and ttl are above zero, and ttl is at most %v, so that removed members are out by then", MaxTTL)
 	}
-	h := &HTTP{url: parsed, header: make(http.Header), timeout: time.Duration(config.Timeout), ttl: time.Duration(config.TTL)}
+	h := &HTTP{url: parsed, method: cmp.Or(config.Method, http.MethodGet), header: make(http.Header), timeout: time.Duration(config.Timeout), ttl: time.Duration(config.TTL)}
 	if h.timeout == 0 {
 		h.timeout = defaultTimeout
 	}
@@ -143,17 +155,10 @@ func (h *HTTP) ask(who Identity) answer {
 }
 
 func (h *HTTP) question(ctx context.Context, who Identity) (Membership, error) {
-	target := *h.url
-	query := target.Query()
-	query.Set("issuer", who.Issuer)
-	query.Set("subject", who.Subject)
-	query.Set("tenant", who.Tenant)
-	target.RawQuery = query.Encode()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil)
+	request, err := h.request(ctx, who)
 	if err != nil {
 		return Membership{}, err
 	}
-	request.Header = h.header.Clone()
 	response, err := h.client.Do(request)
 	if err != nil {
 		return Membership{}, hideQuery(err)
@@ -171,6 +176,37 @@ func (h *HTTP) question(ctx context.Context, who Identity) (Membership, error) {
 		return Membership{}, fmt.Errorf("the answer is larger than %d bytes", maxAnswer)
 	}
 	return parseAnswer(body)
+}
+
+// request puts the question into words.
+func (h *HTTP) request(ctx context.Context, who Identity) (*http.Request, error) {
+	header := h.header.Clone()
+	target := *h.url
+	var body io.Reader
+	if h.method == http.MethodPost {
+		question, err := json.Marshal(struct {
+			Issuer  string `json:"issuer"`
+			Subject string `json:"subject"`
+			Tenant  string `json:"tenant"`
+		}(who))
+		if err != nil {
+			return nil, errors.New("the question cannot be written as JSON")
+		}
+		body = bytes.NewReader(question)
+		header.Set("Content-Type", "application/json")
+	} else {
+		query := target.Query()
+		query.Set("issuer", who.Issuer)
+		query.Set("subject", who.Subject)
+		query.Set("tenant", who.Tenant)
+		target.RawQuery = query.Encode()
+	}
+	request, err := http.NewRequestWithContext(ctx, h.method, target.String(), body)
+	if err != nil {
+		return nil, err
+	}
+	request.Header = header
+	return request, nil
 }
 
 // parseAnswer reads an answer. Members of other names are the service's own

@@ -96,6 +96,30 @@ func TestTheServiceIsAskedAsDocumented(t *testing.T) {
 	}
 }
 
+// A question in the body leaves nobody's name in the service's access log.
+func TestAQuestionMayGoInTheBody(t *testing.T) {
+	var got *http.Request
+	var body []byte
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = r
+		body, _ = io.ReadAll(r.Body)
+		fmt.Fprint(w, `{"member":true}`)
+	}))
+	defer server.Close()
+	h := newHTTP(t, HTTPConfig{URL: server.URL + "/check?v=1", Method: "POST", Header: map[string][]string{"x-key": {"secret"}}})
+	if !isMember(t, h, "https://login/", `ann "&" bob`, "acme") {
+		t.Error("not a member")
+	}
+	const want = `{"issuer":"https://login/","subject":"ann \"&\" bob","tenant":"acme"}`
+	if got.Method != "POST" || got.URL.RequestURI() != "/check?v=1" || string(body) != want ||
+		got.Header.Get("Content-Type") != "application/json" || got.Header.Get("X-Key") != "secret" {
+		t.Errorf("asked %s %s with %v: %s", got.Method, got.URL, got.Header, body)
+	}
+	if _, err := NewHTTP(HTTPConfig{URL: server.URL, Method: "PUT"}); err == nil || !strings.Contains(err.Error(), "write GET or POST") {
+		t.Errorf("method PUT: %v", err)
+	}
+}
+
 func TestARemovedMemberIsOutWithinTheTTL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked atomic.Int64
