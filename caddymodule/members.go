@@ -35,8 +35,8 @@ func (MembersClaims) CaddyModule() caddy.ModuleInfo {
 type MembersFile struct {
 	membership.FileConfig
 
-	*membership.File    `json:"-"`
-	membership.Watchers `json:"-"`
+	*membership.File     `json:"-"`
+	*membership.Watchers `json:"-"`
 }
 
 // CaddyModule returns the Caddy module information.
@@ -48,6 +48,7 @@ func (MembersFile) CaddyModule() caddy.ModuleInfo {
 func (m *MembersFile) Provision(ctx caddy.Context) (err error) {
 	logger := ctx.Logger()
 	config := m.FileConfig
+	m.Watchers = &membership.Watchers{}
 	config.OnChange = m.Notify
 	config.OnFault = func(fault error) {
 		if fault == nil {

@@ -1,11 +1,14 @@
 package caddymodule
 
 import (
+	"strings"
+
 	"go.uber.org/zap"
 
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp"
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/openai"
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/rawjson"
+	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
 )
 
 // Result checks the answers of tools with a known meaning. What is wrong with
@@ -58,11 +61,45 @@ func (o *openaiView) check(result rawjson.Value) (rawjson.Value, []openai.Findin
 		if handles := e.handles(); handles != nil {
 			seal = handles.Seal
 		}
-		checked, err := e.overlay.MentionsResult(result, seal)
+		checked, err := e.overlay.MentionsResult(o.view.dropMentions(result), seal)
 		return checked, nil, err
 	default:
 		return result, nil, nil
 	}
+}
+
+// dropMentions leaves out mentions of resources that a rule hides from the
+// caller. A handle that no rule speaks about stays: it may be one that only the
+// server's tools understand.
+func (v *view) dropMentions(result rawjson.Value) rawjson.Value {
+	if v.e.Policy.Results == policy.Pass {
+		return result
+	}
+	items := result.Get("structuredContent", "items")
+	kept := items.MapElements(func(item rawjson.Value) (rawjson.Value, bool) {
+		for _, member := range []string{"uri", "resourceUri"} {
+			uri, ok := item.Get(member).Text()
+			spoken := v.HasRule(policy.Resource, uri) || strings.HasPrefix(uri, "ui:")
+			if ok && spoken && !v.ShowsResource(uri) {
+				v.e.linkDropped(uri)
+				return nil, false
+			}
+		}
+		return item, true
+	})
+	if kept.Len() == items.Len() {
+		return result
+	}
+	out, err := result.Set(kept, "structuredContent", "items")
+	if err == nil {
+		// By convention the content repeats the structure, with all names in it.
+		text, _ := rawjson.Value(`{"type":"text"}`).Set(rawjson.Quote(string(out.Get("structuredContent"))), "text")
+		out, err = out.Set(rawjson.ArrayOf(text), "content")
+	}
+	if err != nil { // repeated members, say: what cannot be filtered is no answer
+		return nil
+	}
+	return out
 }
 
 // isSettingsRead tells settings from other results: by the call, and on a

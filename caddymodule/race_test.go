@@ -1,0 +1,6 @@
+//go:build race
+
+package caddymodule
+
+// raceEnabled makes random tests smaller under the race detector.
+const raceEnabled = true

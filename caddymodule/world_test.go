@@ -1,0 +1,583 @@
+package caddymodule
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp"
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/openai"
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/rawjson"
+	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
+)
+
+// messageWorld is a random server, policy and caller before the whole path of a
+// message behind authentication: reading, deciding, asking the server for facts,
+// rewriting JSON and streams.
+type messageWorld struct {
+	*worldServer
+	module    *Handler
+	principal *policy.Principal
+	modern    bool
+	view      *policy.View // what the caller may see, by the rules alone
+	hidden    []string     // names; see hiddenNames
+	leaks     []string
+}
+
+// worldTally counts what the worlds were worth.
+type worldTally struct{ worlds, messages, hidden, shown, freeText, dropped atomic.Int64 }
+
+// freeMembers hold text for people or for the model. What a server writes there
+// about tools that a caller may not see is reported here, not removed.
+var freeMembers = map[string]bool{"description": true, "text": true, "instructions": true, "message": true, "title": true}
+
+func newMessageWorld(r *rand.Rand, base *Handler) (*messageWorld, error) {
+	w := &messageWorld{worldServer: newWorldServer(r), modern: r.IntN(2) == 0}
+	mixed := r.IntN(4) == 0
+	config := worldPolicy(r, w.worldServer, mixed)
+	rules, err := policy.Compile(config)
+	if err != nil {
+		return nil, err
+	}
+	declarations := worldDeclarations(r, w.worldServer)
+	overlay, err := openai.Compile(declarations)
+	if err != nil {
+		return nil, err
+	}
+	mode := modeStrict
+	w.principal = &policy.Principal{Issuer: "https://id.example", Subject: "ann", Tenant: []string{"acme", "globex"}[r.IntN(2)], Scopes: pickSome(r, []string{"w"})}
+	if mixed {
+		mode = modeMixed
+		if r.IntN(2) == 0 {
+			w.principal = &policy.Principal{Anonymous: true}
+		}
+	}
+	w.module = &Handler{
+		Path: base.Path, Resource: base.Resource, Auth: &Auth{Mode: mode}, Policy: &config, OpenAI: &declarations, Links: base.Links,
+		config: base.config, logger: base.logger, rules: rules, overlay: overlay, limits: base.limits, identity: base.identity,
+		seal: base.seal, hints: base.hints, schemas: base.schemas, state: base.state, argumentChecker: base.argumentChecker,
+		warned: &onceSet{seen: make(map[string]bool)}, routes: base.routes, catalogs: mcp.NewCatalogCache(4, time.Minute, time.Minute),
+	}
+	w.view = rules.View(w.principal).With(&policy.Request{}, w.worldServer)
+	return w, nil
+}
+
+// send walks a request through everything behind authentication, and returns
+// the messages that the caller gets.
+func (w *messageWorld) send(method, params string) (status int, messages []rawjson.Value, err error) {
+	header, meta := http.Header{"Content-Type": {"application/json"}}, ""
+	if w.modern {
+		meta = modernMeta("{}")
+		if params != "" {
+			meta += ","
+		}
+		header.Set(mcp.HeaderVersion, "2026-07-28")
+		header.Set(mcp.HeaderMethod, method)
+		for _, member := range []string{`"name":"`, `"uri":"`} {
+			if rest, ok := strings.CutPrefix(params, member); ok {
+				name, _, _ := strings.Cut(rest, `"`)
+				header.Set(mcp.HeaderName, name)
+			}
+		}
+	}
+	httpMethod, body := http.MethodPost, `{"jsonrpc":"2.0","id":7,"method":"`+method+`","params":{`+meta+params+`}}`
+	if method == http.MethodGet {
+		httpMethod, body = http.MethodGet, ""
+		header = http.Header{mcp.HeaderVersion: {"2025-11-25"}}
+	}
+	r := httptest.NewRequestWithContext(context.Background(), httpMethod, "http://acme.example.com/mcp", strings.NewReader(body))
+	r.Header = header
+	out := httptest.NewRecorder()
+	r = prepared(r, out)
+	e := &exchange{Handler: w.module, r: r, next: caddyhttp.HandlerFunc(w.ServeHTTP), principal: w.principal}
+	e.view = newView(e)
+	e.questions = sync.OnceValue(e.newQuestions)
+	e.prepareHeaders()
+	if err := e.open(out); err != nil {
+		e.refuse(out, err)
+	} else if e.message == nil || !e.decide(out) {
+		e.prepareBody()
+		if err := e.forward(out, nil); err != nil {
+			return 0, nil, err
+		}
+	}
+	messages, err = readMessages(out)
+	return out.Code, messages, err
+}
+
+func readMessages(out *httptest.ResponseRecorder) (messages []rawjson.Value, err error) {
+	body := out.Body.String()
+	if !mcp.IsEventStream(out.Header().Get("Content-Type")) {
+		message, err := rawjson.Parse([]byte(body), 64)
+		return []rawjson.Value{message}, err
+	}
+	for line := range strings.Lines(body) {
+		if data, ok := strings.CutPrefix(line, "data: "); ok {
+			message, err := rawjson.Parse([]byte(strings.TrimSpace(data)), 64)
+			if err != nil {
+				return nil, err
+			}
+			messages = append(messages, message)
+		}
+	}
+	return messages, nil
+}
+
+// verdict is the policy's about a name of the server.
+func (w *messageWorld) verdict(name string) policy.Verdict {
+	for kind, names := range map[policy.Kind][]string{
+		policy.Tool: w.toolNames(), policy.Prompt: w.prompts, policy.Resource: w.resources, policy.Template: w.template,
+	} {
+		if slices.Contains(names, name) {
+			return w.view.Decide(kind, name).Verdict
+		}
+	}
+	return policy.Allowed // no name of the server, such as an unknown one
+}
+
+// hides reports whether a name of the server is hidden from the caller.
+func (w *messageWorld) hides(name string) bool { return w.verdict(name) == policy.Hidden }
+
+func (w *messageWorld) calls(tool string) bool {
+	return tool != "" && w.view.Decide(policy.Tool, tool).Verdict == policy.Allowed
+}
+
+// inspect looks for hidden names in everything but free text.
+func (w *messageWorld) inspect(v rawjson.Value, path string, tally *worldTally) {
+	switch v.Kind() {
+	case rawjson.Object:
+		for name, member := range v.Members() {
+			w.inspectText(name, path+" (a name)", tally)
+			if freeMembers[name] && member.Kind() == rawjson.String {
+				if text, _ := member.Text(); slices.ContainsFunc(w.hiddenNames(), func(h string) bool { return strings.Contains(text, h) }) {
+					tally.freeText.Add(1)
+				}
+				continue
+			}
+			w.inspect(member, path+"/"+name, tally)
+		}
+	case rawjson.Array:
+		for element := range v.Elements() {
+			w.inspect(element, path+"/-", tally)
+		}
+	case rawjson.String:
+		text, _ := v.Text()
+		w.inspectText(text, path, tally)
+	default:
+	}
+}
+
+func (w *messageWorld) inspectText(text, path string, tally *worldTally) {
+	at := strings.IndexByte(text, 'z')
+	if at < 4 {
+		return
+	}
+	for _, name := range w.hiddenNames() {
+		if !strings.Contains(text, name) {
+			continue
+		}
+		// A page that a rule of its own hides while a shown tool names it: the
+		// operator's contradiction, and the tool's declaration is the server's.
+		if strings.HasSuffix(path, "/_meta/ui/resourceUri") && w.view.HasRule(policy.Resource, name) {
+			tally.dropped.Add(1)
+			continue
+		}
+		// A mention's handle about which no rule speaks may be one that only the
+		// server's tools understand.
+		if strings.HasSuffix(path, "/structuredContent/items/-/uri") && !w.view.HasRule(policy.Resource, name) && !strings.HasPrefix(name, "ui:") {
+			continue
+		}
+		w.leaks = append(w.leaks, fmt.Sprintf("%s at %s", name, path))
+	}
+}
+
+// hiddenNames are remembered by the world: they do not change.
+func (w *messageWorld) hiddenNames() []string {
+	if w.hidden == nil {
+		w.hidden = []string{}
+		for _, name := range w.all() {
+			if w.hides(name) {
+				w.hidden = append(w.hidden, name)
+			}
+		}
+	}
+	return w.hidden
+}
+
+func (s *worldServer) all() []string {
+	all := slices.Concat(s.prompts, s.resources, s.template)
+	for _, t := range s.tools {
+		all = append(all, t.name)
+	}
+	return all
+}
+
+// TestNoHiddenNameLeavesInAnyRandomWorld builds random servers, policies and
+// callers, sends messages through the whole path behind authentication, and
+// holds every byte that comes back against the rules: no hidden name in any
+// structural position, and everything visible still works. There are 100,000
+// worlds where MCP_APP_CI is set.
+func TestNoHiddenNameLeavesInAnyRandomWorld(t *testing.T) {
+	worlds := 10_000
+	switch {
+	case raceEnabled || testing.Short():
+		worlds = 2_000
+	case os.Getenv("MCP_APP_CI") != "":
+		worlds = 100_000
+	}
+	base := mustLoad(t, strictAuth+"tenant {\nclaim org\n}\n"+showAll)
+	if _, err := base.seal.get(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var tally worldTally
+	const shards = 4
+	t.Run("worlds", func(t *testing.T) {
+		for shard := range shards {
+			t.Run(strconv.Itoa(shard), func(t *testing.T) {
+				t.Parallel()
+				r := rand.New(rand.NewPCG(11, uint64(shard)))
+				for built := 0; built < worlds/shards; {
+					w, err := newMessageWorld(r, base)
+					if err != nil {
+						t.Fatal(err)
+					}
+					built++
+					tally.worlds.Add(1)
+					w.live(t, &tally)
+				}
+			})
+		}
+	})
+	t.Logf("%d worlds, %d messages, %d uses of hidden and %d of shown names, %d free texts with hidden names passed on, %d pages named by shown tools though hidden by a rule",
+		tally.worlds.Load(), tally.messages.Load(), tally.hidden.Load(), tally.shown.Load(), tally.freeText.Load(), tally.dropped.Load())
+	for what, n := range map[string]int64{"messages": tally.messages.Load(), "hidden": tally.hidden.Load(), "shown": tally.shown.Load(), "free texts": tally.freeText.Load()} {
+		if n < int64(worlds)/10 {
+			t.Errorf("only %d %s: the worlds are too plain to prove much", n, what)
+		}
+	}
+}
+
+// live sends some messages and checks what comes back.
+func (w *messageWorld) live(t *testing.T, tally *worldTally) {
+	t.Helper()
+	actions := []func(*worldTally) string{
+		w.listTools, w.listOthers, w.handshake, w.useTools, w.useOthers, w.readSettings, w.searchMentions, w.resume, w.subscribe,
+	}
+	for _, i := range w.r.Perm(len(actions))[:2] {
+		problem := actions[i](tally)
+		if problem == "" && len(w.leaks) > 0 {
+			problem = "leaks " + strings.Join(w.leaks, ", ")
+		}
+		if problem != "" {
+			t.Fatalf("world %d, action %d, modern %v, %+v: %s\npolicy %+v\nopenai %+v\nserver %+v", tally.worlds.Load(), i, w.modern, *w.principal, problem, w.module.Policy, w.module.OpenAI, w.worldServer)
+		}
+	}
+	for _, name := range w.asked {
+		if w.hides(name) {
+			t.Fatalf("the server was asked for %s, which is hidden from %+v\n%+v", name, *w.principal, w.module.Policy)
+		}
+	}
+}
+
+// ask sends a request and returns its answer, after looking for leaks in all
+// that came.
+func (w *messageWorld) ask(tally *worldTally, method, params string) (answer rawjson.Value, notices []string, err error) {
+	_, messages, err := w.send(method, params)
+	tally.messages.Add(1)
+	for _, message := range messages {
+		w.inspect(message, "", tally)
+		if message.Get("id").Exists() {
+			answer = message
+		}
+		if uri, ok := message.Get("params", "uri").Text(); ok {
+			notices = append(notices, uri)
+		}
+	}
+	return answer, notices, err
+}
+
+func listed(list rawjson.Value, member string) (names []string) {
+	for element := range list.Elements() {
+		name, _ := element.Get(member).Text()
+		names = append(names, name)
+	}
+	return names
+}
+
+func (w *messageWorld) shownOf(kind policy.Kind, names []string) (shown []string) {
+	for _, name := range names {
+		if w.view.Shows(kind, name) {
+			shown = append(shown, name)
+		}
+	}
+	return shown
+}
+
+func (w *messageWorld) toolNames() (names []string) {
+	for _, t := range w.tools {
+		names = append(names, t.name)
+	}
+	return names
+}
+
+// listTools follows the pages, as a client does.
+func (w *messageWorld) listTools(tally *worldTally) string {
+	var names []string
+	cursor := ""
+	for range 20 {
+		params := ""
+		if cursor != "" {
+			params = `"cursor":"` + cursor + `"`
+		}
+		answer, _, err := w.ask(tally, "tools/list", params)
+		if err != nil {
+			return err.Error()
+		}
+		for tool := range answer.Get("result", "tools").Elements() {
+			name, _ := tool.Get("name").Text()
+			names = append(names, name)
+			if problem := w.checkTool(name, tool); problem != "" {
+				return problem
+			}
+		}
+		if cursor, _ = answer.Get("result", "nextCursor").Text(); cursor == "" {
+			break
+		}
+	}
+	if want := w.shownOf(policy.Tool, w.toolNames()); !slices.Equal(names, want) {
+		return fmt.Sprintf("tools %q are listed, want %q", names, want)
+	}
+	return ""
+}
+
+// checkTool checks that what hangs on a shown tool is there if it may be.
+func (w *messageWorld) checkTool(name string, tool rawjson.Value) string {
+	t := w.tools[slices.IndexFunc(w.tools, func(t worldTool) bool { return t.name == name })]
+	if page, _ := tool.Get("_meta", "ui", "resourceUri").Text(); page != t.page {
+		return fmt.Sprintf("%s has the page %q, want %q", name, page, t.page)
+	}
+	own := !slices.ContainsFunc(w.module.OpenAI.Entrypoints, func(e openai.Entrypoint) bool { return e.Tool == name })
+	if got := tool.Get("_meta", "openai/ui", "entrypoints"); own && t.quick != "" && strings.Contains(string(got), `"`+t.quick+`"`) != w.calls(t.quick) {
+		return fmt.Sprintf("%s has the quick action %s to %s: %s", name, got, t.quick, tool)
+	}
+	return ""
+}
+
+func (w *messageWorld) listOthers(tally *worldTally) string {
+	for _, l := range []struct {
+		method, list, member string
+		kind                 policy.Kind
+		names                []string
+	}{
+		{"prompts/list", "prompts", "name", policy.Prompt, w.prompts},
+		{"resources/list", "resources", "uri", policy.Resource, w.resources},
+		{"resources/templates/list", "resourceTemplates", "uriTemplate", policy.Template, w.template},
+	} {
+		answer, _, err := w.ask(tally, l.method, "")
+		if err != nil {
+			return err.Error()
+		}
+		if got, want := listed(answer.Get("result", l.list), l.member), w.shownOf(l.kind, l.names); !slices.Equal(got, want) {
+			return fmt.Sprintf("%s %q are listed, want %q", l.list, got, want)
+		}
+	}
+	return ""
+}
+
+func (w *messageWorld) handshake(tally *worldTally) string {
+	method, params := "initialize", `"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}`
+	if w.modern {
+		method, params = "server/discover", ""
+	}
+	answer, _, err := w.ask(tally, method, params)
+	if err != nil {
+		return err.Error()
+	}
+	extensions := answer.Get("result", "capabilities", "extensions")
+	settings, mentions := w.calls(w.readTool) && w.calls(w.updateTool), w.calls(w.search)
+	if extensions.Get("openai/settings").Exists() != settings {
+		return fmt.Sprintf("settings advertised, want %v: %s", settings, answer)
+	}
+	if !w.modern { // may be told by the marker instead
+		mentions = mentions && extensions.Get("openai/mentions").Exists()
+	}
+	if extensions.Get("openai/mentions").Exists() != mentions || !extensions.Get("other").Exists() {
+		return fmt.Sprintf("mentions advertised, want %v: %s", mentions, answer)
+	}
+	return ""
+}
+
+// use sends a request about a name and checks that a hidden one is answered as
+// an unknown one.
+func (w *messageWorld) use(tally *worldTally, method, params, name string) string {
+	before := len(w.asked)
+	status, messages, err := w.send(method, strings.ReplaceAll(params, "NAME", name))
+	tally.messages.Add(1)
+	if err != nil || len(messages) == 0 {
+		return fmt.Sprintf("%s %s: %v", method, name, err)
+	}
+	answer := messages[len(messages)-1]
+	if !w.hides(name) {
+		tally.shown.Add(1)
+		for _, message := range messages {
+			w.inspect(message, "", tally)
+		}
+		allowed := w.verdict(name) == policy.Allowed
+		reached := slices.Contains(w.asked[before:], name)
+		if works := answer.Get("result").Exists(); reached != allowed || allowed && !works {
+			return fmt.Sprintf("%s %s is allowed: %v, reaches the server: %v, and is answered with %d %s", method, name, allowed, reached, status, answer)
+		}
+		return ""
+	}
+	tally.hidden.Add(1)
+	unknown := strings.NewReplacer("n0", "n9").Replace(name)
+	kind := policy.Tool
+	switch {
+	case strings.HasPrefix(method, "resources/"):
+		kind = policy.Resource
+	case strings.HasPrefix(method, "prompts/"), strings.Contains(params, "ref/prompt"):
+		kind = policy.Prompt
+	case strings.Contains(params, "ref/resource"):
+		kind = policy.Template
+	}
+	if v := w.view.Decide(kind, unknown).Verdict; v != policy.Hidden && v != policy.Allowed {
+		return "" // a pattern asks for more before anybody looks for the name
+	}
+	other, wanted, err := w.send(method, strings.ReplaceAll(params, "NAME", unknown))
+	if err != nil || len(wanted) == 0 {
+		return fmt.Sprintf("%s %s: %v", method, unknown, err)
+	}
+	if got, want := strings.ReplaceAll(string(answer), name, unknown), string(wanted[len(wanted)-1]); got != want || status != other {
+		return fmt.Sprintf("%s %s is answered with %d %s, an unknown name with %d %s", method, name, status, got, other, want)
+	}
+	return ""
+}
+
+func (w *messageWorld) useTools(tally *worldTally) string {
+	return w.use(tally, "tools/call", `"name":"NAME","arguments":{"x":1}`, w.otherTool())
+}
+
+// otherTool is a tool without a meaning of its own.
+func (w *messageWorld) otherTool() string {
+	for {
+		if name := w.tools[w.r.IntN(len(w.tools))].name; name != w.readTool && name != w.updateTool && name != w.search {
+			return name
+		}
+	}
+}
+
+func (w *messageWorld) useOthers(tally *worldTally) string {
+	one := func(names []string) string { return names[w.r.IntN(len(names))] }
+	problem := w.use(tally, "prompts/get", `"name":"NAME"`, one(w.prompts))
+	if problem == "" {
+		problem = w.use(tally, "resources/read", `"uri":"NAME"`, one(w.resources))
+	}
+	if problem == "" && !w.modern {
+		problem = w.use(tally, "resources/subscribe", `"uri":"NAME"`, one(w.resources))
+	}
+	if problem == "" {
+		problem = w.use(tally, "completion/complete", `"ref":{"type":"ref/prompt","name":"NAME"},"argument":{"name":"a","value":""}`, one(w.prompts))
+	}
+	if problem == "" {
+		problem = w.use(tally, "completion/complete", `"ref":{"type":"ref/resource","uri":"NAME"},"argument":{"name":"a","value":""}`, one(w.template))
+	}
+	return problem
+}
+
+func (w *messageWorld) readSettings(tally *worldTally) string {
+	if w.module.OpenAI.Settings == nil || !w.calls(w.readTool) {
+		return ""
+	}
+	answer, _, err := w.ask(tally, "tools/call", `"name":"`+w.readTool+`"`)
+	if err != nil {
+		return err.Error()
+	}
+	var got, want []string
+	for group := range answer.Get("result", "structuredContent", "layout").Elements() {
+		items := group.Get("items")
+		if items.Len() == 0 {
+			return "a group is empty: " + string(answer)
+		}
+		for item := range items.Elements() {
+			if tool, ok := item.Get("tool").Text(); ok {
+				got = append(got, tool)
+			}
+		}
+	}
+	for _, t := range w.tools {
+		if w.calls(t.name) && !strings.Contains(t.input, "required") {
+			want = append(want, t.name)
+		}
+	}
+	if !slices.Equal(got, want) {
+		return fmt.Sprintf("the settings page has the tools %q, want %q: %s", got, want, answer)
+	}
+	// The text repeats the structure, and must not say more.
+	if text, _ := answer.Get("result", "content").Text(); slices.ContainsFunc(w.hiddenNames(), func(name string) bool { return strings.Contains(text, name) }) {
+		return "the text of the settings names hidden tools: " + text
+	}
+	return ""
+}
+
+func (w *messageWorld) searchMentions(tally *worldTally) string {
+	if w.module.OpenAI.Mentions == nil || !w.calls(w.search) {
+		return ""
+	}
+	answer, _, err := w.ask(tally, "tools/call", `"name":"`+w.search+`","arguments":{"query":""}`)
+	if err != nil {
+		return err.Error()
+	}
+	got := listed(answer.Get("result", "structuredContent", "items"), "uri")
+	var want []string
+	for _, uri := range w.mentioned {
+		if spoken := w.view.HasRule(policy.Resource, uri) || strings.HasPrefix(uri, "ui:"); !spoken || w.view.Shows(policy.Resource, uri) {
+			want = append(want, uri)
+		}
+	}
+	if !slices.Equal(got, want) {
+		return fmt.Sprintf("mentions %q are offered, want %q: %s", got, want, answer)
+	}
+	return ""
+}
+
+// resume opens a stream on which notices and answers to earlier questions come.
+func (w *messageWorld) resume(tally *worldTally) string {
+	if w.modern {
+		return ""
+	}
+	_, notices, err := w.ask(tally, http.MethodGet, "")
+	if err != nil {
+		return err.Error()
+	}
+	if want := w.shownOf(policy.Resource, w.resources); !slices.Equal(notices, want) {
+		return fmt.Sprintf("told of changes of %q, want %q", notices, want)
+	}
+	return ""
+}
+
+func (w *messageWorld) subscribe(tally *worldTally) string {
+	if !w.modern {
+		return ""
+	}
+	w.subs = nil
+	if _, _, err := w.ask(tally, "subscriptions/listen", `"notifications":{"resourceSubscriptions":["`+strings.Join(w.resources, `","`)+`"]}`); err != nil {
+		return err.Error()
+	}
+	if want := w.shownOf(policy.Resource, w.resources); !slices.Equal(w.subs, want) {
+		return fmt.Sprintf("subscribed to %q, want %q", w.subs, want)
+	}
+	return ""
+}
+
