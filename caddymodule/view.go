@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"go.uber.org/zap"
@@ -41,8 +42,31 @@ func newView(e *exchange) *view {
 }
 
 // decide answers for what a message is about, and reports false if it is about
-// no name.
+// no name. What is asked of the server on the way is the same for every name
+// that is not shown, hidden by a rule or unknown: otherwise the time of the
+// answer would tell them apart.
 func (v *view) decide(msg *mcp.Request) (policy.Decision, bool) {
+	d, about := v.decideName(msg)
+	if about && d.Verdict == policy.Hidden && v.mayAskFor(msg) {
+		_, _ = v.catalog()
+	}
+	return d, about
+}
+
+// mayAskFor reports whether some name like that of the message is decided by
+// what the server says about its tools.
+func (v *view) mayAskFor(msg *mcp.Request) bool {
+	switch mcp.Subject(msg.Method) {
+	case mcp.SubjectTool:
+		return v.e.rules.Reads().Annotations
+	case mcp.SubjectResource:
+		return strings.HasPrefix(msg.Name, "ui:")
+	default:
+		return false
+	}
+}
+
+func (v *view) decideName(msg *mcp.Request) (policy.Decision, bool) {
 	switch mcp.Subject(msg.Method) {
 	case mcp.SubjectTool:
 		return v.DecideCall(msg.Name, msg.Params.Get("arguments")), true

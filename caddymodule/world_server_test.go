@@ -36,6 +36,8 @@ type worldServer struct {
 
 	asked []string // the names that requests were about
 	subs  []string // resources that somebody subscribed to
+	watch func(r *http.Request, body []byte)
+	plain bool // free text is always the same
 }
 
 const (
@@ -122,7 +124,12 @@ func (s *worldServer) ToolsShowing(uri string) (names []string, _ error) {
 }
 
 // text is free text with a name in it, which nobody promises to judge.
-func (s *worldServer) text() string { return "see " + s.free[s.r.IntN(len(s.free))] }
+func (s *worldServer) text() string {
+	if s.plain {
+		return "text"
+	}
+	return "see " + s.free[s.r.IntN(len(s.free))]
+}
 
 func (s *worldServer) tool(t worldTool) string {
 	out := fmt.Sprintf(`{"name":%q,"description":%q,"inputSchema":%s`, t.name, s.text(), t.input)
@@ -288,6 +295,9 @@ func (s *worldServer) ServeHTTP(w http.ResponseWriter, r *http.Request) error {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return err
+	}
+	if s.watch != nil {
+		s.watch(r, body)
 	}
 	var q worldRequest
 	if err := json.Unmarshal(body, &q); err != nil {

@@ -241,6 +241,9 @@ func TestNoHiddenNameLeavesInAnyRandomWorld(t *testing.T) {
 	if _, err := base.seal.get(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	if err := base.state.check(t.Context(), &policy.Principal{Issuer: "https://id.example", Subject: "ann"}); err != nil { // waits until revocations are known
+		t.Fatal(err)
+	}
 	var tally worldTally
 	const shards = 4
 	t.Run("worlds", func(t *testing.T) {
@@ -580,4 +583,3 @@ func (w *messageWorld) subscribe(tally *worldTally) string {
 	}
 	return ""
 }
-
