@@ -65,7 +65,7 @@ func newMessageWorld(r *rand.Rand, base *Handler) (*messageWorld, error) {
 		}
 	}
 	w.module = &Handler{
-		Path: base.Path, Resource: base.Resource, Auth: &Auth{Mode: mode}, Policy: &config, OpenAI: &declarations, Links: base.Links,
+		Path: base.Path, Resource: base.Resource, Auth: &Auth{Mode: mode}, Policy: &config, OpenAI: &OpenAI{Declarations: declarations}, Links: base.Links,
 		config: base.config, logger: base.logger, rules: rules, overlay: overlay, limits: base.limits, identity: base.identity,
 		seal: base.seal, hints: base.hints, schemas: base.schemas, state: base.state, argumentChecker: base.argumentChecker,
 		warned: &onceSet{seen: make(map[string]bool)}, routes: base.routes, catalogs: mcp.NewCatalogCache(4, time.Minute, time.Minute),

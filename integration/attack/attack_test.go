@@ -140,7 +140,9 @@ var attacks = []struct {
 	{"the header the operator named", "", "403", func(a attempt) request { return a.list().with("X-Tenant-Id", "globex") }},
 	{"the header the operator named, twice", "", "403", func(a attempt) request { return a.list().with("X-Tenant-Id", "acme", "X-Tenant-Id", "globex") }},
 	{"the header the operator named, empty", "", "403", func(a attempt) request { return a.list().with("X-Tenant-Id", "") }},
-	{"forwarded host", "", "200", func(a attempt) request { return a.list().with("X-Forwarded-Host", a.globex(), "Forwarded", "host="+a.globex()) }},
+	{"forwarded host", "", "200", func(a attempt) request {
+		return a.list().with("X-Forwarded-Host", a.globex(), "Forwarded", "host="+a.globex())
+	}},
 	{"original URL", "", "200", func(a attempt) request {
 		return a.list().with("X-Original-Url", "http://"+a.globex()+"/mcp", "X-Rewrite-Url", "/mcp?tenant=globex")
 	}},
@@ -190,7 +192,9 @@ var attacks = []struct {
 	{"the victim's host with a dot", "", "200 401 403 404", func(a attempt) request { return a.list().to(fmt.Sprintf("globex.localhost.:%d", a.g.Port)) }},
 	{"the victim's host in capitals", "", "401 403", func(a attempt) request { return a.list().to(fmt.Sprintf("GLOBEX.localhost:%d", a.g.Port)) }},
 	{"the victim's host before the own", "", "200 401 403 404", func(a attempt) request { return a.list().to("globex." + a.host).at("/mcp") }},
-	{"two hosts", "", "400", func(a attempt) request { return a.written("/mcp", "Host: "+a.host+"\r\nHost: "+a.globex()+"\r\n", a.list()) }},
+	{"two hosts", "", "400", func(a attempt) request {
+		return a.written("/mcp", "Host: "+a.host+"\r\nHost: "+a.globex()+"\r\n", a.list())
+	}},
 	{"the victim's host in the request line", "", "400 401 403", func(a attempt) request {
 		return a.written("http://"+a.globex()+"/mcp", "Host: "+a.host+"\r\n", a.list())
 	}},

@@ -178,4 +178,3 @@ func (g *target) leaks(received, sent []byte) (found []string) {
 	}
 	return found
 }
-
