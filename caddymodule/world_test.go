@@ -64,12 +64,12 @@ func newMessageWorld(r *rand.Rand, base *Handler) (*messageWorld, error) {
 			w.principal = &policy.Principal{Anonymous: true}
 		}
 	}
-	w.module = &Handler{
-		Path: base.Path, Resource: base.Resource, Auth: &Auth{Mode: mode}, Policy: &config, OpenAI: &OpenAI{Declarations: declarations}, Links: base.Links,
-		config: base.config, logger: base.logger, rules: rules, overlay: overlay, limits: base.limits, identity: base.identity,
-		seal: base.seal, hints: base.hints, schemas: base.schemas, state: base.state, argumentChecker: base.argumentChecker,
-		warned: &onceSet{seen: make(map[string]bool)}, routes: base.routes, catalogs: mcp.NewCatalogCache(4, time.Minute, time.Minute),
-	}
+	module := *base
+	module.Auth, module.Policy, module.OpenAI = &Auth{Mode: mode}, &config, &OpenAI{Declarations: declarations}
+	module.rules, module.overlay, module.lists = rules, overlay, new(listMemo)
+	module.catalogs = mcp.NewCatalogCache(4, time.Minute, time.Minute)
+	module.warned = &onceSet{seen: make(map[string]bool)}
+	w.module = &module
 	w.view = rules.View(w.principal).With(&policy.Request{}, w.worldServer)
 	return w, nil
 }

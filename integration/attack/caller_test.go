@@ -140,10 +140,9 @@ func (r request) with(pairs ...string) request {
 	return r
 }
 
-// at sends to another path, to to another host, by by another method.
+// at sends to another path, to to another host.
 func (r request) at(path string) request   { r.path = path; return r }
 func (r request) to(host string) request   { r.host = host; return r }
-func (r request) by(method string) request { r.method = method; return r }
 
 // answer is all that came back.
 type answer struct {
