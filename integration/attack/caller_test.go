@@ -141,8 +141,8 @@ func (r request) with(pairs ...string) request {
 }
 
 // at sends to another path, to to another host.
-func (r request) at(path string) request   { r.path = path; return r }
-func (r request) to(host string) request   { r.host = host; return r }
+func (r request) at(path string) request { r.path = path; return r }
+func (r request) to(host string) request { r.host = host; return r }
 
 // answer is all that came back.
 type answer struct {
