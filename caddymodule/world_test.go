@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp"
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/flight"
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/openai"
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/rawjson"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
@@ -67,7 +67,8 @@ func newMessageWorld(r *rand.Rand, base *Handler) (*messageWorld, error) {
 	module := *base
 	module.Auth, module.Policy, module.OpenAI = &Auth{Mode: mode}, &config, &OpenAI{Declarations: declarations}
 	module.rules, module.overlay, module.lists = rules, overlay, new(listMemo)
-	module.catalogs = mcp.NewCatalogCache(4, time.Minute, time.Minute)
+	module.catalogs = flight.New[*mcp.Catalog](4, time.Minute, time.Minute)
+	module.advertised = newAdvertised()
 	module.warned = &onceSet{seen: make(map[string]bool)}
 	w.module = &module
 	w.view = rules.View(w.principal).With(&policy.Request{}, w.worldServer)
@@ -101,9 +102,7 @@ func (w *messageWorld) send(method, params string) (status int, messages []rawjs
 	r.Header = header
 	out := httptest.NewRecorder()
 	r = prepared(r, out)
-	e := &exchange{Handler: w.module, r: r, next: caddyhttp.HandlerFunc(w.ServeHTTP), principal: w.principal}
-	e.view = newView(e)
-	e.questions = sync.OnceValue(e.newQuestions)
+	e := w.module.newExchange(r, caddyhttp.HandlerFunc(w.ServeHTTP), w.principal)
 	e.prepareHeaders()
 	if err := e.open(out); err != nil {
 		e.refuse(out, err)
