@@ -1,12 +1,14 @@
 package caddymodule
 
 import (
+	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/caddyserver/caddy/v2"
 )
@@ -66,7 +68,7 @@ func (m *Handler) allowedOrigin(r *http.Request) (string, bool) {
 func (m *Handler) ownOrigin(r *http.Request, origin string) bool {
 	// The resource's origin may depend on the tenant's host name.
 	if own, err := url.Parse(m.resourceFor(r)); err == nil && own.Host != "" {
-		return origin == own.Scheme+"://"+own.Host
+		return origin == originOf(own)
 	}
 	_, host, _ := strings.Cut(origin, "://")
 	return host == r.Host && (len(m.Hosts) > 0 || isLoopbackHost(host))
@@ -127,11 +129,38 @@ func allowedHeaders(asked string, more ...string) string {
 	return strings.Join(allowed, ", ")
 }
 
-// parseOrigin checks an origin of the configuration.
-func parseOrigin(text string) (string, bool) {
+// parseOrigin checks an origin of the configuration. Browsers send origins in
+// one form only; another one would match nothing, which nobody would notice.
+func parseOrigin(text string) error {
 	u, err := url.Parse(text)
-	ok := err == nil && u.Scheme != "" && u.Host != "" && text == u.Scheme+"://"+u.Host
-	return text, ok
+	if err != nil || u.Scheme == "" || u.Host == "" || !strings.EqualFold(text, u.Scheme+"://"+u.Host) || strings.ContainsFunc(text, func(c rune) bool { return c > unicode.MaxASCII }) {
+		return fmt.Errorf("origins: %q is not an origin; write scheme and host only, such as https://chatgpt.com", text)
+	}
+	if origin := originOf(u); origin != text {
+		return fmt.Errorf("origins: no browser sends %q; write %s", text, origin)
+	}
+	return nil
+}
+
+// originOf writes the origin of a URL as browsers do: in lower case, without the
+// scheme's own port (WHATWG HTML, "ASCII serialization of an origin").
+func originOf(u *url.URL) string {
+	scheme, host := strings.ToLower(u.Scheme), strings.ToLower(u.Host)
+	switch scheme {
+	case "https":
+		host = strings.TrimSuffix(host, ":443")
+	case "http":
+		host = strings.TrimSuffix(host, ":80")
+	}
+	return scheme + "://" + host
+}
+
+// clientAddressHeaders are those in which proxies, delivery networks and tunnels
+// name the client they serve.
+var clientAddressHeaders = []string{
+	"X-Forwarded-For", "X-Real-Ip", "X-Client-Ip", "X-Cluster-Client-Ip", "X-Original-Forwarded-For", "X-Envoy-External-Address",
+	"Cf-Connecting-Ip", "Cf-Connecting-Ipv6", "Cf-Pseudo-Ipv4", "True-Client-Ip", "Fastly-Client-Ip", "Fly-Client-Ip",
+	"X-Appengine-User-Ip", "X-Azure-Clientip", "X-Azure-Socketip", "Do-Connecting-Ip", "Cloudfront-Viewer-Address",
 }
 
 // publicPeer names an address of the connection, or one that a proxy in front
@@ -141,7 +170,7 @@ func publicPeer(r *http.Request) string {
 	if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
 		addresses = append(addresses, local.String())
 	}
-	for _, name := range []string{"X-Forwarded-For", "X-Real-Ip", "Cf-Connecting-Ip"} {
+	for _, name := range clientAddressHeaders {
 		for _, value := range r.Header.Values(name) {
 			addresses = append(addresses, strings.Split(value, ",")...)
 		}

@@ -4,11 +4,9 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
-	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
@@ -187,37 +185,5 @@ func TestHeadersAboutTheOldBytesGoWithThem(t *testing.T) {
 	}
 	if same.body.String() != other || same.header.Get("Etag") != `"1"` || same.header.Get("Content-Digest") != "x" {
 		t.Errorf("unchanged bytes lost their headers: %v", same.header)
-	}
-}
-
-// Trailers come behind the body and must survive what is done to it (caddy 3236).
-func TestTrailersOfAStreamArrive(t *testing.T) {
-	m := mustLoad(t, filtering)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_ = m.ServeHTTP(w, caddyhttp.PrepareRequest(r, caddy.NewReplacer(), w, nil), caddyhttp.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) error {
-			rw.Header().Set("Content-Type", "text/event-stream")
-			rw.Header().Set("Trailer", "X-Announced")
-			_, err := io.WriteString(rw, "data: "+fullList+"\n\n")
-			rw.Header().Set("X-Announced", "1")
-			rw.Header().Set(http.TrailerPrefix+"X-Late", "2")
-			return err
-		}))
-	}))
-	t.Cleanup(server.Close)
-	r := post(t, listRequest, nil).Clone(t.Context())
-	r.RequestURI = ""
-	r.URL.Scheme, r.URL.Host = "http", strings.TrimPrefix(server.URL, "http://")
-	response, err := server.Client().Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	isFiltered(t, "the stream", string(body))
-	if response.Trailer.Get("X-Announced") != "1" || response.Trailer.Get("X-Late") != "2" {
-		t.Errorf("trailers %v", response.Trailer)
 	}
 }

@@ -21,8 +21,8 @@ func newIdentityHeaders(prefix string) identityHeaders {
 }
 
 // strip removes what a client sent under the prefix, in every spelling that
-// some server reads as the same name: CGI-style servers turn both - and _ (and
-// some .) into one character. Deleting comes first, always: a header that we do
+// some server reads as the same name: CGI-style servers turn - and _ into one
+// character, some of them everything that is no letter or digit. Deleting comes first, always: a header that we do
 // not set for this caller must not stand for the client's word
 // (GHSA-7r4p-vjf4-gxv4). A name listed in Connection would be removed on the
 // way, ours with it; that header goes whole, later.
@@ -69,10 +69,10 @@ func foldHeaderByte(c byte) byte {
 	switch {
 	case c >= 'A' && c <= 'Z':
 		return c + 'a' - 'A'
-	case c == '_' || c == '.':
-		return '-'
-	default:
+	case 'a' <= c && c <= 'z', '0' <= c && c <= '9':
 		return c
+	default:
+		return '-'
 	}
 }
 

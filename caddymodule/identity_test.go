@@ -16,6 +16,7 @@ func TestEverySpellingOfAnIdentityHeaderIsRemoved(t *testing.T) {
 	for _, name := range []string{
 		"X-Mcp-App-Tenant", "x-mcp-app-tenant", "X-MCP-APP-TENANT", "x_mcp_app_tenant", "X_MCP_APP_TENANT", "X-Mcp_App-Tenant",
 		"X.Mcp.App.Tenant", "x.mcp-app_tenant", "X-Mcp-App-", "x_mcp_app_", "X-Mcp-App-Anything", "X-Mcp-App-Assertion", "X-Mcp-App--Tenant",
+		"X~Mcp~App~Tenant", "X!Mcp|App^Tenant", "X-Mcp+App.Tenant",
 	} {
 		r := httptest.NewRequest(http.MethodPost, "/mcp", nil)
 		r.Header[name] = []string{"forged", "twice"}

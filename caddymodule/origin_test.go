@@ -125,3 +125,35 @@ func TestOnlyNamedHostsAreServed(t *testing.T) {
 		}
 	}
 }
+
+// What no browser sends would match nothing; whoever wrote it would look for the
+// fault everywhere else.
+func TestOriginsAreWrittenAsBrowsersSendThem(t *testing.T) {
+	for text, want := range map[string]string{
+		"https://ChatGPT.com":         "write https://chatgpt.com",
+		"HTTPS://chatgpt.com":         "write https://chatgpt.com",
+		"https://chatgpt.com:443":     "write https://chatgpt.com",
+		"http://localhost:80":         "write http://localhost",
+		"https://chatgpt.com/":        "write scheme and host only",
+		"https://chatgpt.com/x":       "write scheme and host only",
+		"https://u@chatgpt.com":       "write scheme and host only",
+		"https://*":                   "",
+		"chatgpt.com":                 "write scheme and host only",
+		"*":                           "write scheme and host only",
+		"null":                        "write scheme and host only",
+		"https://b\u00fccher.example": "write scheme and host only",
+		"https://chatgpt.com:8443":    "",
+		"http://localhost:443":        "",
+		"http://[::1]:6274":           "",
+		"chrome-extension://abcdef":   "",
+	} {
+		err := parseOrigin(text)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+	m := mustLoad(t, strings.Replace(atGateway, "https://gw.example/", "https://GW.example:443/", 1))
+	if _, allowed := m.allowedOrigin(browser(t, "https://gw.example", "")); !allowed {
+		t.Error("the endpoint's own origin is refused because of how its resource is written")
+	}
+}

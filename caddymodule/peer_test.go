@@ -57,4 +57,19 @@ func TestAPublicAddressIsFoundWhereverItIsSaid(t *testing.T) {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
+	for _, name := range []string{
+		"True-Client-IP", "CF-Connecting-IPv6", "CF-Pseudo-IPv4", "Fly-Client-IP", "Fastly-Client-IP", "X-Client-IP", "X-Cluster-Client-IP",
+		"X-Original-Forwarded-For", "X-Envoy-External-Address", "X-Appengine-User-IP", "X-Azure-ClientIP", "DO-Connecting-IP", "CloudFront-Viewer-Address",
+	} {
+		r := httptest.NewRequest(http.MethodPost, "/mcp", nil)
+		r.RemoteAddr = "127.0.0.1:1"
+		r.Header.Set(name, "203.0.113.7:4711")
+		if publicPeer(r) == "" {
+			t.Errorf("%s is not looked at", name)
+		}
+		r.Header.Set(name, "10.0.0.1")
+		if got := publicPeer(r); got != "" {
+			t.Errorf("%s: a private address is taken for the public %q", name, got)
+		}
+	}
 }

@@ -229,9 +229,10 @@ func (m *Handler) check() error {
 		"policy: no rules and default deny show nothing to anybody; write policy { tool * } to show all tools")
 	m.origins = make(originSet)
 	for _, text := range m.Origins {
-		origin, ok := parseOrigin(text)
-		problem(!ok, fmt.Sprintf("origins: %q is not an origin; write scheme and host only, such as https://chatgpt.com", text))
-		m.origins[origin] = true
+		if err := parseOrigin(text); err != nil {
+			problems = append(problems, err)
+		}
+		m.origins[text] = true
 	}
 	return errors.Join(problems...)
 }

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -49,6 +51,7 @@ type responseWriter struct {
 	ended       bool // a complete answer of ours was sent instead
 	status      int
 	mode        writeMode
+	before      http.Header // as they were when the status was set; nil where no trailers are announced
 	body        bytes.Buffer
 	splitter    mcp.Splitter
 }
@@ -73,12 +76,15 @@ func (w *responseWriter) writeHeaderLocked(status int) {
 		return
 	}
 	if status >= 100 && status < 200 && status != http.StatusSwitchingProtocols {
-		w.ResponseWriter.WriteHeader(status)
+		w.informLocked(status)
 		return
 	}
 	w.wroteHeader, w.status = true, status
 	h := w.Header()
 	w.ownHeaders(h)
+	if len(h["Trailer"]) > 0 {
+		w.before = maps.Clone(h)
+	}
 	switch {
 	case status == http.StatusSwitchingProtocols:
 		w.fail("transport", "the server switches protocols")
@@ -106,6 +112,18 @@ func (w *responseWriter) writeHeaderLocked(status int) {
 
 // maxExpectedBody bounds the memory taken for an answer that has not come yet.
 const maxExpectedBody = 8 << 20
+
+// informLocked passes an informational answer with what it is for: links (RFC
+// 8297). Its other headers would be a second, unread copy of the answer's:
+// sessions, challenges, origins.
+func (w *responseWriter) informLocked(status int) {
+	h := w.Header()
+	kept := maps.Clone(h)
+	maps.DeleteFunc(h, func(name string, _ []string) bool { return name != "Link" })
+	w.ResponseWriter.WriteHeader(status)
+	clear(h)
+	maps.Copy(h, kept)
+}
 
 // isCompressed looks at every coding of every line: clients join them.
 func isCompressed(h http.Header) bool {
@@ -153,14 +171,14 @@ func (w *responseWriter) Write(p []byte) (int, error) {
 	switch w.mode {
 	case stream:
 		if err := w.splitter.Write(p, w.event); err != nil {
-			w.fail(reasonOf(err), err.Error())
+			w.failWith(err)
 			return 0, errAnswerRefused
 		}
 		w.startKeepAliveLocked()
 		return len(p), w.flushDown()
 	case buffer:
 		if int64(w.body.Len()+len(p)) > w.e.limits.message {
-			w.fail("limit", "the answer is larger than limits.message, "+strconv.FormatInt(w.e.limits.message, 10)+" bytes")
+			w.fail("limit", "it is larger than limits.message, "+strconv.FormatInt(w.e.limits.message, 10)+" bytes")
 			return 0, errAnswerRefused
 		}
 		return w.body.Write(p)
@@ -305,9 +323,10 @@ func (w *responseWriter) finish() error {
 	switch w.mode {
 	case stream:
 		if err := w.splitter.Close(w.event); err != nil {
-			w.fail(reasonOf(err), err.Error())
+			w.failWith(err)
 			return nil
 		}
+		dropTrailers(w.Header(), w.before, true)
 		return w.flushDown()
 	case buffer:
 		return w.finishBuffer()
@@ -323,14 +342,20 @@ func (w *responseWriter) finishBuffer() error {
 	body := w.body.Bytes()
 	trimmed := bytes.TrimLeft(bytes.TrimPrefix(body, []byte("\ufeff")), " \t\r\n")
 	h := w.Header()
+	trailer := takeTrailers(h, w.before)
+	changed := false
 	switch {
 	case len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '['):
 		message, err := w.rewrite(body)
-		if err != nil || message == nil {
-			w.fail("unfilterable", "the server's answer cannot be filtered: "+errorText(err))
+		switch {
+		case err != nil:
+			w.failWith(err)
+			return nil
+		case message == nil:
+			w.fail("unfilterable", "the whole message is to be dropped")
 			return nil
 		}
-		if !bytes.Equal(message, body) {
+		if changed = !bytes.Equal(message, body); changed {
 			forgetBytes(h)
 		}
 		body = message
@@ -340,19 +365,45 @@ func (w *responseWriter) finishBuffer() error {
 	case w.e.decoy != nil:
 		body = w.e.decoy.Restore(body)
 	}
-	h.Set("Content-Length", strconv.Itoa(len(body)))
+	if changed {
+		forgetBytes(trailer)
+	}
+	announceTrailers(h, trailer)
+	if len(trailer) == 0 { // an answer of known length has none
+		h.Set("Content-Length", strconv.Itoa(len(body)))
+	}
 	w.ResponseWriter.WriteHeader(w.status)
 	_, err := w.ResponseWriter.Write(body)
+	maps.Copy(h, trailer)
 	return err
 }
 
+// failWith is fail for an error of the reader or the rewriter.
+func (w *responseWriter) failWith(err error) {
+	switch {
+	case errors.Is(err, mcp.ErrEventTooLarge):
+		w.fail("limit", "an event of it is larger than limits.event, "+strconv.FormatInt(w.e.limits.event, 10)+" bytes")
+	case errors.Is(err, rawjson.ErrTooDeep):
+		w.fail("limit", "it is nested deeper than limits.depth, "+strconv.Itoa(w.e.limits.depth)+" levels")
+	case errors.Is(err, mcp.ErrUnfilterable):
+		w.fail("unfilterable", "it cannot be filtered: "+err.Error())
+	default:
+		w.fail("transport", err.Error())
+	}
+}
+
 // fail replaces the answer, or ends the stream, with an error that says nothing
-// of the server's.
+// of the server's. A limit is named to the client too.
 func (w *responseWriter) fail(reason, detail string) {
 	w.ended = true
+	text := "the server's answer was withheld by the gateway"
+	if reason == "limit" {
+		text += ": " + detail
+	}
 	metrics.withheld.WithLabelValues(reason).Inc()
 	w.e.logger.Error("answer withheld", zap.String("reason", detail), zap.String("rpc_method", w.e.methodName()))
-	failure := &mcp.Error{Status: http.StatusBadGateway, Code: mcp.CodeInternalError, Message: "the server's answer was withheld by the gateway", ID: w.e.requestID()}
+	failure := &mcp.Error{Status: http.StatusBadGateway, Code: mcp.CodeInternalError, Message: text, ID: w.e.requestID()}
+	takeTrailers(w.Header(), w.before) // they belong to what is withheld
 	if w.mode == stream {
 		// A client that has gone away is no error of ours.
 		_, _ = w.ResponseWriter.Write(mcp.Event{}.WithData(failure.Body()))
@@ -366,30 +417,17 @@ func (w *responseWriter) fail(reason, detail string) {
 	_ = w.flushDown()
 }
 
-// reasonOf names an error of event for the metric.
-func reasonOf(err error) string {
-	switch {
-	case errors.Is(err, mcp.ErrEventTooLarge):
-		return "limit"
-	case errors.Is(err, mcp.ErrUnfilterable):
-		return "unfilterable"
-	default:
-		return "transport"
-	}
-}
+// bytesHeaders describe the bytes of a body.
+var bytesHeaders = []string{"Content-Length", "Etag", "Accept-Ranges", "Content-Md5", "Digest", "Content-Digest", "Repr-Digest", "Last-Modified"}
+
+// describesBytes reports whether a header is about bytes that we may have changed.
+func describesBytes(name string) bool { return slices.Contains(bytesHeaders, name) }
 
 // forgetBytes removes headers that describe bytes we have changed.
 func forgetBytes(h http.Header) {
-	for _, name := range []string{"Content-Length", "Etag", "Accept-Ranges", "Content-Md5", "Digest", "Content-Digest", "Repr-Digest", "Last-Modified"} {
+	for _, name := range bytesHeaders {
 		h.Del(name)
 	}
-}
-
-func errorText(err error) string {
-	if err == nil {
-		return "the whole message is to be dropped"
-	}
-	return err.Error()
 }
 
 func (e *exchange) requestID() rawjson.Value {

@@ -3,6 +3,7 @@ package caddymodule
 import (
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -32,6 +33,7 @@ func isFiltered(t testing.TB, what, body string) {
 // wire is a writer that notes what reaches the client, and when.
 type wire struct {
 	header   http.Header
+	informed []http.Header // of the answers before the answer
 	statuses []int
 	events   []string // "header", "write", "flush" in their order
 	body     strings.Builder
@@ -44,6 +46,9 @@ func (w *wire) Header() http.Header { return w.header }
 
 func (w *wire) WriteHeader(status int) {
 	w.statuses = append(w.statuses, status)
+	if status < 200 {
+		w.informed = append(w.informed, w.header.Clone())
+	}
 	w.events = append(w.events, "header")
 }
 
@@ -161,6 +166,9 @@ func TestInformationalAnswersPassAndDoNotCount(t *testing.T) {
 		rw.WriteHeader(http.StatusContinue)
 		rw.Header().Set("Link", "</style.css>; rel=preload")
 		rw.WriteHeader(http.StatusEarlyHints)
+		if hints := w.informed[1]; hints.Get("Link") == "" {
+			t.Errorf("the hints hold %v", hints)
+		}
 		rw.Header().Del("Link")
 		return answering(http.StatusOK, http.Header{"Content-Type": {"application/json"}}, fullList)(rw, r)
 	})
@@ -168,6 +176,32 @@ func TestInformationalAnswersPassAndDoNotCount(t *testing.T) {
 		t.Errorf("statuses %v, %v", w.statuses, err)
 	}
 	isFiltered(t, "the answer", w.body.String())
+}
+
+// An informational answer is sent as it stands when the handler says so, before
+// anything looks at the headers of the answer itself.
+func TestInformationalAnswersCarryLinksOnly(t *testing.T) {
+	w := newWire()
+	w.header.Set("X-Of-The-Site", "1")
+	err := serveOn(t, w, filtering, func(rw http.ResponseWriter, r *http.Request) error {
+		own := rw.Header().Clone()
+		for name, value := range map[string]string{
+			"Link": "</style.css>; rel=preload", "Mcp-Session-Id": "secret", "Www-Authenticate": "Bearer", "Access-Control-Allow-Origin": "*",
+			"Set-Cookie": "a=b", "Cache-Control": "public", "Etag": "1",
+		} {
+			rw.Header().Set(name, value)
+		}
+		rw.WriteHeader(http.StatusEarlyHints)
+		clear(rw.Header()) // as a proxy does
+		maps.Copy(rw.Header(), own)
+		return answering(http.StatusOK, http.Header{"Content-Type": {"application/json"}}, fullList)(rw, r)
+	})
+	if err != nil || len(w.informed) != 1 || len(w.informed[0]) != 1 || w.informed[0].Get("Link") == "" {
+		t.Errorf("informed with %v, %v, want the link alone", w.informed, err)
+	}
+	if w.header.Get("X-Of-The-Site") != "1" || w.header.Get("Link") != "" {
+		t.Errorf("the answer itself has %v", w.header)
+	}
 }
 
 // No body is invented where there must be none (caddy 5059, 5849).
