@@ -168,9 +168,18 @@ func (r *Request) readName(p parameters) error {
 	case SubjectTask:
 		where, value = "taskId", p.taskID
 	case SubjectReference:
-		where, value = "ref.name", p.ref.Get("name")
-		if kind, _ := p.ref.Get("type").Text(); kind == "ref/resource" {
-			where, value = "ref.uri", p.ref.Get("uri")
+		// Servers differ in whether they go by the type or by what is there.
+		var other rawjson.Value
+		switch kind, _ := p.ref.Get("type").Text(); kind {
+		case "ref/prompt":
+			where, value, other = "ref.name", p.ref.Get("name"), p.ref.Get("uri")
+		case "ref/resource":
+			where, value, other = "ref.uri", p.ref.Get("uri"), p.ref.Get("name")
+		default:
+			return invalid(http.StatusBadRequest, CodeInvalidParams, r.ID, "Invalid params: ref.type must be ref/prompt or ref/resource")
+		}
+		if other.Exists() {
+			return invalid(http.StatusBadRequest, CodeInvalidParams, r.ID, "Invalid params: ref names two things")
 		}
 	}
 	name, ok := value.Text()
