@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/caddyserver/caddy/v2"
+
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy/membership"
 )
 
@@ -59,7 +61,13 @@ func (e *exchange) bindStream(end func()) (release func()) {
 	open.Inc()
 	// Caddy cancels the context of a configuration when the next one has taken
 	// over; without this, streams would go on under the old rules for good.
-	unbind := context.AfterFunc(e.config, func() { time.AfterFunc(time.Duration(e.StreamCloseDelay), end) })
+	unbind := context.AfterFunc(e.config, func() {
+		if caddy.Exiting() { // without a grace period Caddy waits for every stream
+			end()
+			return
+		}
+		time.AfterFunc(time.Duration(e.StreamCloseDelay), end)
+	})
 	var expired *time.Timer
 	if !e.principal.Expiry.IsZero() {
 		expired = time.AfterFunc(time.Until(e.principal.Expiry)+e.leeway(), end)
