@@ -156,6 +156,7 @@ func TestWhatAClientCouldTakeForAListIsFilteredOrWithheld(t *testing.T) {
 		{"stream behind a notification", "text/event-stream", "", 200, "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n\n: comment\n\n" + event, true},
 		{"stream of another event type", "text/event-stream", "", 200, "event: result\n" + event, true},
 		{"stream without its blank line", "text/event-stream", "", 200, strings.TrimSuffix(event, "\n\n"), true},
+		{"the transport of 2024-11-05", "text/event-stream", "", 200, "event: endpoint\ndata: /messages?session=secret\n\n" + event, false},
 		{"gzip", "application/json", "gzip", 200, gzipped(t, listing), false},
 		{"claimed gzip", "application/json", "gzip", 200, listing, false},
 		{"gzip stream", "text/event-stream", "gzip", 200, gzipped(t, event), false},
