@@ -100,7 +100,7 @@ func TestEveryReportHasItsTest(t *testing.T) {
 		t.Fatal(err)
 	}
 	for report, names := range reports {
-		for _, name := range strings.Fields(names) {
+		for name := range strings.FieldsSeq(names) {
 			if !written[name] {
 				t.Errorf("%s: there is no %s", report, name)
 			}
