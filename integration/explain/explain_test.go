@@ -288,7 +288,7 @@ func TestCatalogIsWhatTheClientGets(t *testing.T) {
 	}
 	var hidden []string
 	for _, tool := range shown.Hidden["tool"] {
-		if tool.Visible || tool.Cause == "" || tool.Rule == nil {
+		if tool.Visible || tool.Cause == "" || (tool.Rule == nil) != (tool.DecidedBy == "default") {
 			t.Errorf("hidden %+v", tool)
 		}
 		hidden = append(hidden, tool.Name)
