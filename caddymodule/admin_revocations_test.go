@@ -195,7 +195,7 @@ type tokenIssuer struct {
 	key *ecdsa.PrivateKey
 }
 
-func newTokenIssuer(t *testing.T) *tokenIssuer {
+func newTokenIssuer(t testing.TB) *tokenIssuer {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -215,7 +215,7 @@ func newTokenIssuer(t *testing.T) *tokenIssuer {
 }
 
 // token is one for alice of the tenant acme.
-func (i *tokenIssuer) token(t *testing.T, id string) string {
+func (i *tokenIssuer) token(t testing.TB, id string) string {
 	t.Helper()
 	encode := base64.RawURLEncoding.EncodeToString
 	now := time.Now().Unix()
@@ -230,7 +230,7 @@ func (i *tokenIssuer) token(t *testing.T, id string) string {
 }
 
 // endpoint is a handler that takes this issuer's tokens.
-func (i *tokenIssuer) endpoint(t *testing.T) *Handler {
+func (i *tokenIssuer) endpoint(t testing.TB) *Handler {
 	t.Helper()
 	return mustLoad(t, "resource https://acme.example.com/mcp\nauth {\nissuer "+i.URL+" {\njwks_url "+i.URL+"\n}\n}\ntenant {\nclaim org\n}\npolicy {\ntool *\n}\nidentity {\nassertion files\n}")
 }
