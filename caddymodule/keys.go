@@ -44,7 +44,7 @@ func (a *Auth) buildChecker(logger *zap.Logger) (checker *token.Checker, release
 	for i, issuer := range a.Issuers {
 		keys, give, err := acquireKeys(issuer, logger)
 		if err != nil {
-			return nil, release, fmt.Errorf("issuer %q: %w", issuer.Issuer, err)
+			return nil, release, fmt.Errorf("issuer %q: %w", token.RedactURL(issuer.Issuer), err)
 		}
 		taken = append(taken, give)
 		config.Issuers[i] = token.IssuerConfig{Issuer: issuer.Issuer, Keys: keys, TokenType: token.TokenType(issuer.TokenType)}

@@ -85,9 +85,11 @@ func NewHTTP(config HTTPConfig) (*HTTP, error) {
 	parsed, err := url.Parse(config.URL)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("members http: %w", err)
-	case parsed.Scheme != "https" && parsed.Scheme != "http" || parsed.Host == "" || parsed.Fragment != "" || parsed.User != nil:
-		return nil, fmt.Errorf("members http %q: write an https URL without user and fragment", config.URL)
+		return nil, errors.New("members http: the URL does not parse") // nor is it quoted: it may hold a password
+	case parsed.User != nil:
+		return nil, fmt.Errorf("members http at %s: write an https URL without user, and what the service wants to know into a header line", parsed.Host)
+	case parsed.Scheme != "https" && parsed.Scheme != "http" || parsed.Host == "" || parsed.Fragment != "":
+		return nil, fmt.Errorf("members http %q: write an https URL without a fragment", config.URL)
 	case parsed.Scheme == "http" && !config.PlainHTTP && !loopback(parsed.Hostname()):
 		return nil, fmt.Errorf("members http %q: anybody on the way could make members; write https, or plain_http if the network is yours", config.URL)
 	case config.Method != "" && config.Method != http.MethodGet && config.Method != http.MethodPost:

@@ -52,7 +52,7 @@ func checkIssuer(issuer string, insecure bool) error {
 		return err
 	}
 	if u.RawQuery != "" || u.ForceQuery {
-		return fmt.Errorf("the URL %q must not have a query", issuer)
+		return fmt.Errorf("the URL %q must not have a query", RedactURL(issuer))
 	}
 
 	return nil

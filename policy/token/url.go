@@ -27,31 +27,49 @@ func parseURL(raw string, insecure bool) (*url.URL, error) {
 	if strings.ContainsFunc(raw, func(r rune) bool {
 		return r <= ' ' || r > unicode.MaxASCII || r == '"' || r == '\\' || r == 0x7f
 	}) {
-		return nil, fmt.Errorf("the URL %q may only hold printable ASCII without spaces, quotes and backslashes", raw)
+		return nil, fmt.Errorf("the URL %q may only hold printable ASCII without spaces, quotes and backslashes", RedactURL(raw))
 	}
 	u, err := url.Parse(raw)
 	if err != nil {
-		return nil, fmt.Errorf("parsing URL: %w", err)
+		if parsing, ok := errors.AsType[*url.Error](err); ok {
+			err = parsing.Err // without the text, which may hold a password
+		}
+		if strings.Contains(raw, "@") {
+			err = errors.New("it does not parse") // the cause may quote a part of it
+		}
+		return nil, fmt.Errorf("the URL %q: %w", RedactURL(raw), err)
 	}
 
 	switch {
 	case u.Hostname() == "":
-		return nil, fmt.Errorf("the URL %q has no host", raw)
+		return nil, fmt.Errorf("the URL %q has no host", RedactURL(raw))
 	case u.User != nil:
-		// The text is not repeated: it holds a password.
-		return nil, fmt.Errorf("the URL for host %q must not hold a user name or password", u.Host)
+		return nil, fmt.Errorf("the URL %q must not hold a user name or password", RedactURL(raw))
 	case strings.Contains(raw, "#"):
-		return nil, fmt.Errorf("the URL %q must not have a fragment", raw)
+		return nil, fmt.Errorf("the URL %q must not have a fragment", RedactURL(raw))
 	case !strings.HasPrefix(raw[len(u.Scheme):], "://"+u.Host):
 		// The parser decodes escapes in a host; clients that compare text do not.
-		return nil, fmt.Errorf("the URL %q must not have an escaped host", raw)
+		return nil, fmt.Errorf("the URL %q must not have an escaped host", RedactURL(raw))
 	case u.Scheme == "https":
 		return u, nil
 	case u.Scheme == "http" && (insecure || isLoopback(u.Hostname())):
 		return u, nil
 	default:
-		return nil, fmt.Errorf("the URL %q must begin with https:// (http:// is for loopback hosts)", raw)
+		return nil, fmt.Errorf("the URL %q must begin with https:// (http:// is for loopback hosts)", RedactURL(raw))
 	}
+}
+
+// RedactURL is the text of a configured URL for an error or a log. Everything before the last @, where
+// a password may stand in whatever spelling, is left out; so is everything
+// behind a question mark.
+func RedactURL(raw string) string {
+	if at := strings.LastIndexByte(raw, '@'); at >= 0 {
+		raw = "…" + raw[at:]
+	}
+	if query := strings.IndexByte(raw, '?'); query >= 0 {
+		raw = raw[:query] + "?…"
+	}
+	return raw
 }
 
 func isLoopback(host string) bool {

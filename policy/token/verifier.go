@@ -117,7 +117,7 @@ func NewVerifier(config Config) (*Verifier, error) {
 	for _, ic := range config.Issuers {
 		is, err := newIssuer(ic, config.Audiences)
 		if err != nil {
-			return nil, fmt.Errorf("issuer %q: %w", ic.Issuer, err)
+			return nil, fmt.Errorf("issuer %q: %w", RedactURL(ic.Issuer), err)
 		}
 		if _, ok := v.issuers[is.name]; ok {
 			return nil, fmt.Errorf("issuer %q is configured twice", is.name)
