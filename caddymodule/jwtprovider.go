@@ -1,8 +1,11 @@
 package caddymodule
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
+	"strconv"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
@@ -10,6 +13,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy/token"
 )
 
@@ -17,15 +21,27 @@ func init() { caddy.RegisterModule(JWTProvider{}) }
 
 // JWTProvider makes the token check of mcp_app available to Caddy's
 // authentication handler, for other parts of a site that the same tokens open.
-// It knows 401 only; an MCP endpoint wants mcp_app.
+// It knows 401 only; an MCP endpoint wants mcp_app. While tokens cannot be judged
+// the 401 has no challenge, since a new login would not help, but Retry-After;
+// {http.auth.mcp_jwt.error} then holds the reason for handle_errors.
 type JWTProvider struct {
 	// Auth says whose tokens are accepted. Mode must be empty or strict, and
 	// audiences are required, since there is no resource to take them from.
 	Auth
 
+	// Implies maps a scope to scopes that come with it, as policy.implies of
+	// mcp_app does. Default: none.
+	Implies map[string][]string `json:"implies,omitempty"`
+	// StateRaw is where revocations are kept: the same line as that of the
+	// endpoints whose tokens these are, or taking access back does not reach
+	// here. Default: memory.
+	StateRaw json.RawMessage `json:"state,omitempty" caddy:"namespace=mcp_app.state inline_key=name"`
+
 	logger   *zap.Logger
 	verifier *token.Checker
-	release  func()
+	rules    *policy.Policy
+	state    *sharedState
+	release  []func()
 }
 
 // CaddyModule returns the Caddy module information.
@@ -45,16 +61,26 @@ func (p *JWTProvider) Provision(ctx caddy.Context) (err error) {
 	case len(p.Audiences) == 0:
 		return errors.New("mcp_jwt: audiences are required; a token made for another resource must not open this one")
 	}
-	p.verifier, p.release, err = p.buildChecker(p.logger)
+	if p.rules, err = policy.Compile(policy.Config{Default: policy.Allow, Implies: p.Implies}); err != nil {
+		return fmt.Errorf("mcp_jwt: %w", err)
+	}
+	p.state, err = openState(ctx, p.StateRaw)
+	p.release = append(p.release, p.state.close)
+	if err != nil {
+		return fmt.Errorf("mcp_jwt: state: %w", err)
+	}
+	verifier, release, err := p.buildChecker(p.logger)
+	p.release = append(p.release, release)
+	p.verifier = verifier
 	return err
 }
 
 // Cleanup gives back what Provision took.
 func (p *JWTProvider) Cleanup() error {
-	if p.release != nil {
-		p.release()
-		p.release = nil
+	for _, release := range p.release {
+		release()
 	}
+	p.release = nil
 	return nil
 }
 
@@ -62,14 +88,15 @@ func (p *JWTProvider) Cleanup() error {
 // cannot be had; a bad token is no error but a refusal, logged at INFO so that
 // nobody can fill the error log with them.
 func (p *JWTProvider) Authenticate(w http.ResponseWriter, r *http.Request) (caddyauth.User, bool, error) {
-	claims, err := p.verify(r)
+	caller, err := p.verify(r)
 	if err == nil {
-		return caddyauth.User{ID: claims.Subject, Metadata: map[string]string{"issuer": claims.Issuer, "client_id": claims.ClientID}}, true, nil
+		return caddyauth.User{ID: caller.Subject, Metadata: map[string]string{"issuer": caller.Issuer, "client_id": caller.ClientID}}, true, nil
 	}
 	challenge := token.Challenge{Scopes: p.Scopes}
 	var bad *token.Error
 	switch {
-	case errors.Is(err, token.ErrKeysUnavailable):
+	case errors.As(err, &bad) && bad.Kind == token.Unavailable:
+		w.Header().Set("Retry-After", strconv.Itoa(max(1, int(bad.RetryAfter.Seconds()))))
 		return caddyauth.User{}, false, caddyhttp.Error(http.StatusServiceUnavailable, err)
 	case errors.As(err, &bad):
 		challenge.Error = string(bad.Kind)
@@ -81,7 +108,7 @@ func (p *JWTProvider) Authenticate(w http.ResponseWriter, r *http.Request) (cadd
 	return caddyauth.User{}, false, nil
 }
 
-func (p *JWTProvider) verify(r *http.Request) (*token.Claims, error) {
+func (p *JWTProvider) verify(r *http.Request) (*policy.Principal, error) {
 	raw, err := token.Bearer(r.Header)
 	if err != nil {
 		return nil, err
@@ -90,10 +117,14 @@ func (p *JWTProvider) verify(r *http.Request) (*token.Claims, error) {
 	if err != nil {
 		return nil, err
 	}
-	if missing := claims.MissingScopes(p.Scopes); len(missing) > 0 {
+	caller := principalOf(claims)
+	if err := p.state.check(r.Context(), caller); err != nil {
+		return nil, err
+	}
+	if missing := p.rules.MissingScopes(caller.Scopes, p.Scopes); len(missing) > 0 {
 		return nil, &token.Error{Kind: token.InvalidToken, Reason: "token lacks scope " + missing[0]}
 	}
-	return claims, nil
+	return caller, nil
 }
 
 // Interface guards
