@@ -35,13 +35,12 @@ type questions struct {
 // newQuestions copies what later questions need.
 func (e *exchange) newQuestions() *questions {
 	server, _ := e.r.Context().Value(caddyhttp.ServerCtxKey).(*caddyhttp.Server)
-	resource := e.resourceFor(e.r)
 	registered := ""
 	if e.registered != nil {
 		registered = e.registered.String()
 	}
 	return &questions{e.next, e.r.Clone(context.WithoutCancel(e.r.Context())), server, e.affinity, registered, func(r *http.Request) error {
-		return e.assertions.assert(r, e.identity.prefix, e.principal, resource)
+		return e.assertions.assert(r, e.identity.prefix, e.principal, e.route.resource)
 	}}
 }
 

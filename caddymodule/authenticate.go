@@ -24,47 +24,43 @@ func (m *Handler) authenticates() bool { return m.Auth.Mode != modeNone }
 
 // authenticate finds out who calls. Where it returns nil, the answer has been
 // written.
-func (m *Handler) authenticate(w http.ResponseWriter, r *http.Request) *policy.Principal {
+func (m *Handler) authenticate(w http.ResponseWriter, r *http.Request, at where) *policy.Principal {
 	if !m.authenticates() {
 		return &policy.Principal{}
 	}
-	found, served := m.routeFor(r)
-	if !served {
+	if !at.served {
 		m.deny(r, causeRoute, "route stands for no tenant that is served")
 		m.forbid(w, r)
 		return nil
 	}
-	if m.anonymous(r) {
+	if m.anonymous(r, at) {
 		principal := &policy.Principal{Anonymous: true}
 		trailOf(r).principal = principal
 		return principal
 	}
-	claims, err := m.verify(r, found)
+	claims, err := m.verify(r, at.route)
 	if err != nil {
-		m.challenge(w, r, found, err)
+		m.challenge(w, r, at.route, err)
 		return nil
 	}
-	return m.accept(w, r, found, claims)
+	return m.accept(w, r, at, claims)
 }
 
 // accept decides whether who has these claims is let in. Where it returns nil,
 // the answer has been written.
-func (m *Handler) accept(w http.ResponseWriter, r *http.Request, found route, claims *token.Claims) *policy.Principal {
-	principal := &policy.Principal{
-		Issuer: claims.Issuer, Subject: claims.Subject, ClientID: claims.ClientID,
-		Scopes: claims.Scopes, Expiry: claims.Expiry, Claims: claims.Raw,
-	}
+func (m *Handler) accept(w http.ResponseWriter, r *http.Request, at where, claims *token.Claims) *policy.Principal {
+	principal := principalOf(claims)
 	trailOf(r).principal = principal
 	claim, _ := claims.Lookup(m.tenancy.Claim)
 	var err error
-	if principal.Tenant, err = m.tenancy.Resolve(claim, m.tenantOf(r)); err != nil {
+	if principal.Tenant, err = m.tenancy.Resolve(claim, at.bound); err != nil {
 		m.deny(r, causeTenant, err.Error())
 		m.hintTenant(claims, err)
 		m.forbid(w, r)
 		return nil
 	}
 	if err := m.state.check(r.Context(), principal); err != nil {
-		m.challenge(w, r, found, err)
+		m.challenge(w, r, at.route, err)
 		return nil
 	}
 	if !m.admit(w, r, principal) {
@@ -76,18 +72,26 @@ func (m *Handler) accept(w http.ResponseWriter, r *http.Request, found route, cl
 			m.forbid(w, r)
 			return nil
 		}
-		m.stepUp(w, r, found, policy.Union(m.Auth.Scopes, principal.Scopes))
+		m.stepUp(w, r, at.route, policy.Union(m.Auth.Scopes, principal.Scopes))
 		return nil
 	}
 	m.publish(r, principal)
 	return principal
 }
 
+// principalOf is the caller as a token names them, without a tenant.
+func principalOf(claims *token.Claims) *policy.Principal {
+	return &policy.Principal{
+		Issuer: claims.Issuer, Subject: claims.Subject, ClientID: claims.ClientID,
+		Scopes: claims.Scopes, Expiry: claims.Expiry, Claims: claims.Raw,
+	}
+}
+
 // anonymous reports whether a request may go on without a token: in mixed mode,
 // if it carries no Authorization header at all. A route that stands for a
 // tenant has nothing for callers without one.
-func (m *Handler) anonymous(r *http.Request) bool {
-	return m.Auth.Mode == modeMixed && len(r.Header.Values("Authorization")) == 0 && !m.tenantOf(r).Bound
+func (m *Handler) anonymous(r *http.Request, at where) bool {
+	return m.Auth.Mode == modeMixed && len(r.Header.Values("Authorization")) == 0 && !at.bound.Bound
 }
 
 func (m *Handler) verify(r *http.Request, found route) (*token.Claims, error) {

@@ -25,11 +25,11 @@ type refusal struct {
 
 // checkBoundary judges what can be judged without a body and without a token:
 // Host, Origin and method (MCP 2025-11-25, basic/transports "Security Warning").
-func (m *Handler) checkBoundary(r *http.Request) *refusal {
+func (m *Handler) checkBoundary(r *http.Request, at where) *refusal {
 	if len(m.Hosts) > 0 && !slices.ContainsFunc(m.Hosts, func(h string) bool { return strings.EqualFold(h, r.Host) }) {
 		return &refusal{http.StatusForbidden, "host not allowed", "host " + r.Host + " is not in `hosts`"}
 	}
-	if origin, ok := m.allowedOrigin(r); !ok {
+	if origin, ok := m.allowedOrigin(r, at); !ok {
 		return &refusal{http.StatusForbidden, "origin not allowed", "origin " + origin + " is neither the resource's own nor in `origins`"}
 	}
 	switch r.Method {
@@ -50,13 +50,13 @@ func (m *Handler) checkBoundary(r *http.Request) *refusal {
 
 // allowedOrigin reports whether a request may come from where its browser says
 // it comes from. No Origin means no browser, unless the browser says otherwise.
-func (m *Handler) allowedOrigin(r *http.Request) (string, bool) {
+func (m *Handler) allowedOrigin(r *http.Request, at where) (string, bool) {
 	switch origins := r.Header.Values("Origin"); len(origins) {
 	case 0:
 		site := r.Header.Get("Sec-Fetch-Site")
 		return "(none, Sec-Fetch-Site " + site + ")", site != "cross-site" && site != "same-site"
 	case 1:
-		return origins[0], m.origins[origins[0]] || m.ownOrigin(r, origins[0])
+		return origins[0], m.origins[origins[0]] || m.ownOrigin(r, at, origins[0])
 	default:
 		return strings.Join(origins, ", "), false
 	}
@@ -65,10 +65,9 @@ func (m *Handler) allowedOrigin(r *http.Request) (string, bool) {
 // ownOrigin reports whether origin is the endpoint's own. A Host header says what
 // that is only where it has been checked against `hosts` or is this machine's
 // own name: otherwise a name that an attacker points at us would do.
-func (m *Handler) ownOrigin(r *http.Request, origin string) bool {
-	// The resource's origin may depend on the tenant's host name.
-	if own, err := url.Parse(m.resourceFor(r)); err == nil && own.Host != "" {
-		return origin == originOf(own)
+func (m *Handler) ownOrigin(r *http.Request, at where, origin string) bool {
+	if at.served { // the resource's origin may depend on the tenant's host name
+		return origin == at.origin
 	}
 	_, host, _ := strings.Cut(origin, "://")
 	return host == r.Host && (len(m.Hosts) > 0 || isLoopbackHost(host))

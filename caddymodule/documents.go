@@ -57,13 +57,13 @@ func (m *Handler) serveMetadata(w http.ResponseWriter, r *http.Request) error {
 		writeOAuthError(w, http.StatusNotFound, "not_found", "this resource needs no authorization")
 		return nil
 	}
-	found, ok := m.routeFor(r)
-	if !ok {
+	at := m.whereOf(r)
+	if !at.served {
 		m.deny(r, causeRoute, "metadata asked for under a host that stands for no tenant")
 		m.forbid(w, r)
 		return nil
 	}
-	writeBody(w, http.StatusOK, "application/json", found.document)
+	writeBody(w, http.StatusOK, "application/json", at.document)
 	return nil
 }
 

@@ -25,6 +25,7 @@ type exchange struct {
 	*Handler
 	r            *http.Request // with the client's own identity headers removed
 	next         caddyhttp.Handler
+	route        route // empty in mode none
 	principal    *policy.Principal
 	message      *mcp.Request // nil for GET and DELETE
 	decoy        *mcp.Decoy   // set if the message asks for something hidden
@@ -38,6 +39,7 @@ type exchange struct {
 	registration *registration.Registration // found by it
 	found        func([]openai.Finding)     // takes findings in place of the log
 	refusals     chan struct{}
+	held         *mcp.Holder // see holder
 }
 
 // serveEndpoint walks the steps of a request in their order: boundary,
@@ -48,7 +50,9 @@ func (m *Handler) serveEndpoint(w http.ResponseWriter, r *http.Request, next cad
 		return nil
 	}
 	r = withTrail(r, &trail{})
-	if refused := m.checkBoundary(r); refused != nil {
+	m.identity.strip(r)
+	at := m.whereOf(r)
+	if refused := m.checkBoundary(r, at); refused != nil {
 		m.deny(r, causeBoundary, refused.reason)
 		writeRefusal(w, refused)
 		return nil
@@ -70,12 +74,11 @@ func (m *Handler) serveEndpoint(w http.ResponseWriter, r *http.Request, next cad
 	if registered != nil {
 		trailOf(r).registration = registered.String()
 	}
-	m.identity.strip(r)
-	principal := m.authenticate(w, r)
+	principal := m.authenticate(w, r, at)
 	if principal == nil {
 		return nil
 	}
-	e := m.newExchange(r, next, principal)
+	e := m.newExchange(r, next, at.route, principal)
 	e.registered = registered
 	bearer, _ := token.Bearer(r.Header)
 	e.prepareHeaders()
@@ -96,8 +99,8 @@ func (m *Handler) serveEndpoint(w http.ResponseWriter, r *http.Request, next cad
 }
 
 // newExchange begins what is done for a known caller.
-func (m *Handler) newExchange(r *http.Request, next caddyhttp.Handler, principal *policy.Principal) *exchange {
-	e := &exchange{Handler: m, r: r, next: next, principal: principal, refusals: make(chan struct{}, maxRefusals)}
+func (m *Handler) newExchange(r *http.Request, next caddyhttp.Handler, at route, principal *policy.Principal) *exchange {
+	e := &exchange{Handler: m, r: r, next: next, route: at, principal: principal, refusals: make(chan struct{}, maxRefusals)}
 	if m.proxy != nil {
 		e.next = caddyhttp.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
 			return m.proxy.ServeHTTP(w, r, next)
@@ -243,12 +246,11 @@ func (e *exchange) decide(w http.ResponseWriter) (done bool) {
 func (e *exchange) enforce(w http.ResponseWriter, d policy.Decision) (done bool) {
 	e.count(d)
 	e.settle(e.r, decided{d.Verdict.String(), string(d.Cause), d.Rule, d.Reason})
-	found, _ := e.routeFor(e.r)
 	switch d.Verdict {
 	case policy.StepUp:
-		e.stepUp(w, e.r, found, policy.Union(e.Auth.Scopes, d.Scopes))
+		e.stepUp(w, e.r, e.route, policy.Union(e.Auth.Scopes, d.Scopes))
 	case policy.Login:
-		e.askLogin(w, found, policy.Union(e.Auth.Scopes, d.Scopes))
+		e.askLogin(w, e.route, policy.Union(e.Auth.Scopes, d.Scopes))
 	case policy.Refused:
 		writeBody(w, http.StatusOK, "application/json", e.resultMessage(failedCall(e.emptyResult(), d.Message)))
 	default:

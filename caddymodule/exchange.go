@@ -19,8 +19,7 @@ func (e *exchange) exchangeToken(w http.ResponseWriter, bearer string) (done boo
 	if e.exchanger == nil || bearer == "" {
 		return false
 	}
-	found, _ := e.routeFor(e.r)
-	upstream, err := e.exchanger.Exchange(e.r.Context(), bearer, found.audiences...)
+	upstream, err := e.exchanger.Exchange(e.r.Context(), bearer, e.route.audiences...)
 	if err == nil {
 		e.r.Header.Set("Authorization", "Bearer "+upstream.Token)
 		return false

@@ -138,7 +138,7 @@ func (x *explanation) refuse(in *inspection) {
 // fill tells about a principal that is let in.
 func (x *explanation) fill(in *inspection, tool string) {
 	e := in.e
-	x.Resource, x.Host = e.resourceFor(e.r), e.r.Host
+	x.Resource, x.Host = e.route.resource, e.r.Host
 	x.fillPrincipal(in)
 	x.Notes = in.notes()
 	names := func(kind policy.Kind, names []string) []explainedName {

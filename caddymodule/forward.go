@@ -15,7 +15,7 @@ func (e *exchange) forward(w http.ResponseWriter, cors http.Header) (err error) 
 	defer e.bind()()
 	e.questions()
 	e.prefetch()
-	if err := e.assertions.assert(e.r, e.identity.prefix, e.principal, e.resourceFor(e.r)); err != nil {
+	if err := e.assertions.assert(e.r, e.identity.prefix, e.principal, e.route.resource); err != nil {
 		e.logger.Error("assertion cannot be signed", zap.Error(err))
 		writeError(w, &mcp.Error{Status: http.StatusServiceUnavailable, Code: mcp.CodeInternalError, Message: "temporarily unavailable", ID: e.requestID()})
 		return nil

@@ -1,6 +1,7 @@
 package caddymodule
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -55,6 +56,37 @@ func (h identityHeaders) owns(name string) bool {
 		}
 	}
 	return true
+}
+
+// realHeaders are names that mean something else to clients, proxies or servers.
+// A prefix that one of them begins with would remove it from every request, or
+// put an identity in its place.
+var realHeaders = []string{
+	"accept", "accept-encoding", "accept-language", "authorization", "baggage", "cache-control", "cdn-loop", "connection",
+	"cookie", "date", "dnt", "expect", "forwarded", "from", "host", "idempotency-key", "if-match", "if-none-match",
+	"keep-alive", "last-event-id", "origin", "pragma", "prefer", "priority", "range", "referer", "te", "traceparent",
+	"tracestate", "trailer", "transfer-encoding", "true-client-ip", "upgrade", "user-agent", "via", "x-api-key",
+	"x-client-ip", "x-correlation-id", "x-real-ip", "x-request-id",
+}
+
+// realFamilies begin names that belong to others as a whole, such as those of
+// future revisions of MCP.
+var realFamilies = []string{"access-control-", "cf-", "content-", "mcp-", "openai-", "proxy-", "sec-", "x-forwarded-"}
+
+// fault says what is wrong with the prefix, in the operator's words; nothing if
+// it is good.
+func (h identityHeaders) fault() string {
+	for _, c := range h.prefix {
+		if c != '-' && c != '_' && c != '.' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
+			return fmt.Sprintf("identity: headers %q does not begin a header name; write letters, digits and hyphens, such as headers X-Mcp-App-", h.prefix)
+		}
+	}
+	for _, name := range append(realFamilies, realHeaders...) {
+		if strings.HasPrefix(name, h.folded) || strings.HasSuffix(name, "-") && strings.HasPrefix(h.folded, name) {
+			return fmt.Sprintf("identity: the prefix %q takes in headers of others (%s), which would be removed from every request; write one of your own, such as headers X-Mcp-App-", h.prefix, http.CanonicalHeaderKey(name))
+		}
+	}
+	return ""
 }
 
 func foldHeader(name string) string {

@@ -181,11 +181,12 @@ func (in *inspection) serve(m *Handler, r *http.Request, next caddyhttp.Handler)
 	if in.Token != "" {
 		r.Header.Set("Authorization", "Bearer "+in.Token)
 	}
-	principal := in.authenticate(m, w, r)
+	at := m.whereOf(r)
+	principal := in.authenticate(m, w, r, at)
 	if principal == nil {
 		return
 	}
-	e := m.newExchange(r, next, principal)
+	e := m.newExchange(r, next, at.route, principal)
 	e.prepareHeaders()
 	if e.exchangeToken(w, in.Token) {
 		in.refused = &auditRecord{Decision: decisionRefuse, Cause: causeUnavailable, Reason: "no token for the server could be had; the log says why"}
@@ -213,22 +214,21 @@ func (in *inspection) setTenant(m *Handler, r *http.Request) {
 }
 
 // authenticate is [Handler.authenticate], for given claims without the token.
-func (in *inspection) authenticate(m *Handler, w http.ResponseWriter, r *http.Request) *policy.Principal {
+func (in *inspection) authenticate(m *Handler, w http.ResponseWriter, r *http.Request, at where) *policy.Principal {
 	if len(in.Claims) == 0 {
-		return m.authenticate(w, r)
+		return m.authenticate(w, r, at)
 	}
-	found, served := m.routeFor(r)
-	if !served {
+	if !at.served {
 		m.deny(r, causeRoute, "route stands for no tenant that is served")
 		m.forbid(w, r)
 		return nil
 	}
 	claims, err := m.givenClaims(in)
 	if err != nil {
-		m.challenge(w, r, found, err)
+		m.challenge(w, r, at.route, err)
 		return nil
 	}
-	return m.accept(w, r, found, claims)
+	return m.accept(w, r, at, claims)
 }
 
 // ask reads the server's lists. What the principal sees of them is decided from

@@ -56,13 +56,13 @@ func TestOnlyNamedOriginsMayCall(t *testing.T) {
 		{"https://gw.example, https://chatgpt.com", "", false},
 		{"file://", "", false},
 	} {
-		if _, got := m.allowedOrigin(browser(t, tt.origin, tt.site)); got != tt.want {
+		if _, got := allowedOrigin(m, browser(t, tt.origin, tt.site)); got != tt.want {
 			t.Errorf("Origin %q, Sec-Fetch-Site %q: allowed %v, want %v", tt.origin, tt.site, got, tt.want)
 		}
 	}
 	repeated := browser(t, "https://gw.example", "")
 	repeated.Header.Add("Origin", "https://gw.example")
-	if _, got := m.allowedOrigin(repeated); got {
+	if _, got := allowedOrigin(m, repeated); got {
 		t.Error("a repeated Origin is allowed")
 	}
 }
@@ -83,7 +83,7 @@ func TestTheOwnOriginFollowsTheTenant(t *testing.T) {
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "https://"+tt.host+"/mcp", nil)
 		r.Header.Set("Origin", tt.origin)
-		if _, got := m.allowedOrigin(prepared(r, httptest.NewRecorder())); got != tt.want {
+		if _, got := allowedOrigin(m, prepared(r, httptest.NewRecorder())); got != tt.want {
 			t.Errorf("%s from %s: allowed %v, want %v", tt.host, tt.origin, got, tt.want)
 		}
 	}
@@ -107,7 +107,7 @@ func TestWithoutTokensOnlyThisMachinesNameIsAnOriginOfItsOwn(t *testing.T) {
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+tt.host+"/mcp", nil)
 		r.Header.Set("Origin", tt.origin)
-		if _, got := m.allowedOrigin(prepared(r, httptest.NewRecorder())); got != tt.want {
+		if _, got := allowedOrigin(m, prepared(r, httptest.NewRecorder())); got != tt.want {
 			t.Errorf("%s from %s: allowed %v, want %v", tt.host, tt.origin, got, tt.want)
 		}
 	}
@@ -120,7 +120,8 @@ func TestOnlyNamedHostsAreServed(t *testing.T) {
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://placeholder/mcp", nil)
 		r.Host, r.RemoteAddr = host, "127.0.0.1:1"
-		if refused := m.checkBoundary(prepared(r, httptest.NewRecorder())); (refused == nil) != want {
+		r = prepared(r, httptest.NewRecorder())
+		if refused := m.checkBoundary(r, m.whereOf(r)); (refused == nil) != want {
 			t.Errorf("%q: served %v, want %v", host, refused == nil, want)
 		}
 	}
@@ -153,7 +154,12 @@ func TestOriginsAreWrittenAsBrowsersSendThem(t *testing.T) {
 		}
 	}
 	m := mustLoad(t, strings.Replace(atGateway, "https://gw.example/", "https://GW.example:443/", 1))
-	if _, allowed := m.allowedOrigin(browser(t, "https://gw.example", "")); !allowed {
+	if _, allowed := allowedOrigin(m, browser(t, "https://gw.example", "")); !allowed {
 		t.Error("the endpoint's own origin is refused because of how its resource is written")
 	}
+}
+
+// allowedOrigin is the answer for a request as it comes in.
+func allowedOrigin(m *Handler, r *http.Request) (string, bool) {
+	return m.allowedOrigin(r, m.whereOf(r))
 }

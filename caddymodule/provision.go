@@ -219,6 +219,7 @@ func (m *Handler) check() error {
 	problem(!m.authenticates() && len(m.Auth.Issuers)+len(m.Auth.Introspection) > 0, "auth: mode none judges no tokens; remove the mode line or the issuers")
 	problem(!m.authenticates() && m.Identity != nil && m.Identity.Exchange != nil, "identity: without tokens there is nothing to exchange; remove exchange or auth { mode none }")
 	problem(!m.authenticates() && m.Identity != nil && m.Identity.Assertion != nil, "identity: without tokens there is nobody to certify; remove assertion or auth { mode none }")
+	problem(m.identity.fault() != "", m.identity.fault())
 	problem(m.forwardsToken() && m.Identity.Exchange != nil, "identity: the server gets either the caller's token or one of its own; remove forward_token or exchange")
 	problem(!m.authenticates() && m.Tenant != nil, "tenant: without tokens nobody's tenant is known; remove auth { mode none } or the tenant block")
 	problem(m.Tenant != nil && clientChosen(m.Tenant.Require), "tenant: require must not be something every client can write, such as a cookie or the query; use the host name, or a header set by a trusted proxy")

@@ -81,11 +81,13 @@ func (w *responseWriter) writeHeaderLocked(status int) {
 	}
 	w.wroteHeader, w.status = true, status
 	h := w.Header()
+	challenges := h.Values("WWW-Authenticate")
 	w.ownHeaders(h)
 	if len(h["Trailer"]) > 0 {
 		w.before = maps.Clone(h)
 	}
 	switch {
+	case w.replaceRefusal(status, challenges):
 	case status == http.StatusSwitchingProtocols:
 		w.fail("transport", "the server switches protocols")
 	case status == http.StatusNoContent, status == http.StatusNotModified:
@@ -123,6 +125,20 @@ func (w *responseWriter) informLocked(status int) {
 	w.ResponseWriter.WriteHeader(status)
 	clear(h)
 	maps.Copy(h, kept)
+}
+
+// replaceRefusal answers in place of a server that refuses the caller, where its
+// own words would lead the client astray.
+func (w *responseWriter) replaceRefusal(status int, challenges []string) bool {
+	answer := w.e.answerToRefusal(status, challenges)
+	if answer == nil {
+		return false
+	}
+	w.ended = true
+	w.forgetBody()
+	answer(w.ResponseWriter)
+	_ = w.flushDown()
+	return true
 }
 
 // isCompressed looks at every coding of every line: clients join them.
@@ -408,10 +424,7 @@ func (w *responseWriter) fail(reason, detail string) {
 		// A client that has gone away is no error of ours.
 		_, _ = w.ResponseWriter.Write(mcp.Event{}.WithData(failure.Body()))
 	} else {
-		forgetBytes(w.Header())
-		for _, name := range []string{"Content-Encoding", "Upgrade", "Connection"} {
-			w.Header().Del(name)
-		}
+		w.forgetBody()
 		writeError(w.ResponseWriter, failure)
 	}
 	_ = w.flushDown()
@@ -422,6 +435,14 @@ var bytesHeaders = []string{"Content-Length", "Etag", "Accept-Ranges", "Content-
 
 // describesBytes reports whether a header is about bytes that we may have changed.
 func describesBytes(name string) bool { return slices.Contains(bytesHeaders, name) }
+
+// forgetBody removes headers about a body that is not sent.
+func (w *responseWriter) forgetBody() {
+	forgetBytes(w.Header())
+	for _, name := range []string{"Content-Encoding", "Upgrade", "Connection"} {
+		w.Header().Del(name)
+	}
+}
 
 // forgetBytes removes headers that describe bytes we have changed.
 func forgetBytes(h http.Header) {

@@ -3,6 +3,7 @@ package caddymodule
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -18,6 +19,7 @@ import (
 type route struct {
 	tenant      string // empty unless the resource depends on it
 	resource    string
+	origin      string // of the resource
 	metadataURL string
 	audiences   []string
 	document    []byte // the RFC 9728 metadata
@@ -49,7 +51,7 @@ func (m *Handler) buildRoute(tenant string) (route, error) {
 			text = strings.ReplaceAll(text, m.Tenant.Require, tenant)
 		}
 		if strings.ContainsAny(text, "{}") {
-			return "", fmt.Errorf("%q: the only placeholder allowed here is that of tenant.require", text)
+			return "", fmt.Errorf("%q: the only placeholder allowed here is that of tenant.require", token.RedactURL(text))
 		}
 		return text, nil
 	}
@@ -71,6 +73,11 @@ func (m *Handler) buildRoute(tenant string) (route, error) {
 	if r.metadataURL, err = token.MetadataURL(r.resource); err != nil {
 		return route{}, fmt.Errorf("resource: %w", err)
 	}
+	own, err := url.Parse(r.resource)
+	if err != nil {
+		return route{}, fmt.Errorf("resource: %w", err)
+	}
+	r.origin = originOf(own)
 	document := token.ResourceMetadata{Resource: r.resource, ScopesSupported: m.allScopes()}
 	document.AuthorizationServers = m.Auth.allIssuers()
 	r.document, err = document.JSON()
@@ -141,24 +148,24 @@ func clientChosen(template string) bool {
 	return false
 }
 
-// routeFor returns the route of a request, and false where it stands for no
-// tenant that is served.
-func (m *Handler) routeFor(r *http.Request) (route, bool) {
-	bound := m.tenantOf(r)
-	if bound.Bound && !m.tenancy.Allows(bound.Tenant) {
-		return route{}, false
-	}
-	for _, candidate := range m.routes {
-		if candidate.tenant == "" || candidate.tenant == bound.Tenant {
-			return candidate, true
-		}
-	}
-	return route{}, false
+// where is what a request's host, or whatever `require` looks at, says about it.
+type where struct {
+	route  // empty unless served
+	bound  policy.Route
+	served bool // false too in mode none, which has no routes
 }
 
-// resourceFor returns the public URL of the endpoint as this request should
-// have used it, empty if it stands for no tenant.
-func (m *Handler) resourceFor(r *http.Request) string {
-	found, _ := m.routeFor(r)
-	return found.resource
+// whereOf finds out which route a request is on.
+func (m *Handler) whereOf(r *http.Request) where {
+	at := where{bound: m.tenantOf(r)}
+	if at.bound.Bound && !m.tenancy.Allows(at.bound.Tenant) {
+		return at
+	}
+	for _, candidate := range m.routes {
+		if candidate.tenant == "" || candidate.tenant == at.bound.Tenant {
+			at.route, at.served = candidate, true
+			break
+		}
+	}
+	return at
 }

@@ -102,7 +102,7 @@ func (w *messageWorld) send(method, params string) (status int, messages []rawjs
 	r.Header = header
 	out := httptest.NewRecorder()
 	r = prepared(r, out)
-	e := w.module.newExchange(r, caddyhttp.HandlerFunc(w.ServeHTTP), w.principal)
+	e := w.module.newExchange(r, caddyhttp.HandlerFunc(w.ServeHTTP), route{}, w.principal)
 	e.prepareHeaders()
 	if err := e.open(out); err != nil {
 		e.refuse(out, err)
