@@ -82,10 +82,14 @@ func (m *Handler) serveEndpoint(w http.ResponseWriter, r *http.Request, next cad
 	e.registered = registered
 	bearer, _ := token.Bearer(r.Header)
 	e.prepareHeaders()
+	if err := e.read(w); err != nil {
+		e.refuseAs(w, e.causeOf(err), err)
+		return nil
+	}
 	if e.exchangeToken(w, bearer) {
 		return nil
 	}
-	if err := e.open(w); err != nil {
+	if err := e.open(); err != nil {
 		e.refuseAs(w, e.causeOf(err), err)
 		return nil
 	}
@@ -111,14 +115,9 @@ func (m *Handler) newExchange(r *http.Request, next caddyhttp.Handler, at route,
 	return e
 }
 
-// open reads the message, if there is one, and gives the server back what it
-// had handed to this caller: session, cursor, task. Errors are *mcp.Error.
-func (e *exchange) open(w http.ResponseWriter) (err error) {
-	if e.r.Method == http.MethodPost {
-		if err := e.read(w); err != nil {
-			return err
-		}
-	}
+// open gives the server back what it had handed to this caller: session, cursor,
+// task. Errors are *mcp.Error.
+func (e *exchange) open() (err error) {
 	if err := e.enter(); err != nil {
 		return err
 	}
@@ -157,8 +156,12 @@ func (m *Handler) known(era mcp.Era, method string) bool {
 // servesTasks reports whether the operator has opened the methods of tasks.
 func (m *Handler) servesTasks() bool { return m.known(mcp.Legacy, "tasks/get") }
 
-// read reads the body and the message in it. Errors are *mcp.Error.
+// read reads the body and the message in it, if there is one. Errors are
+// *mcp.Error.
 func (e *exchange) read(w http.ResponseWriter) error {
+	if e.r.Method != http.MethodPost {
+		return nil
+	}
 	h := e.r.Header
 	if encoding := h.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
 		return &mcp.Error{Status: http.StatusUnsupportedMediaType, Code: mcp.CodeInvalidRequest, Message: "Content-Encoding is not supported"}

@@ -104,7 +104,11 @@ func (w *messageWorld) send(method, params string) (status int, messages []rawjs
 	r = prepared(r, out)
 	e := w.module.newExchange(r, caddyhttp.HandlerFunc(w.ServeHTTP), route{}, w.principal)
 	e.prepareHeaders()
-	if err := e.open(out); err != nil {
+	err = e.read(out)
+	if err == nil {
+		err = e.open()
+	}
+	if err != nil {
 		e.refuse(out, err)
 	} else if e.message == nil || !e.decide(out) {
 		e.prepareBody()
