@@ -19,7 +19,7 @@ func (e *exchange) exchangeToken(w http.ResponseWriter, bearer string) (done boo
 	if e.exchanger == nil || bearer == "" {
 		return false
 	}
-	upstream, err := e.exchanger.Exchange(e.r.Context(), bearer, e.route.audiences...)
+	upstream, err := e.exchanger.Exchange(e.r.Context(), bearer)
 	if err == nil {
 		e.r.Header.Set("Authorization", "Bearer "+upstream.Token)
 		return false
