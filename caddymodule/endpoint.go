@@ -50,6 +50,8 @@ func (m *Handler) serveEndpoint(w http.ResponseWriter, r *http.Request, next cad
 		return nil
 	}
 	r = withTrail(r, &trail{})
+	// The registration's header may stand under the prefix of the identity.
+	registered, wellFormed := m.registrationNames.take(r)
 	m.identity.strip(r)
 	at := m.whereOf(r)
 	if refused := m.checkBoundary(r, at); refused != nil {
@@ -65,8 +67,7 @@ func (m *Handler) serveEndpoint(w http.ResponseWriter, r *http.Request, next cad
 		m.servePreflight(w, r)
 		return nil
 	}
-	registered, ok := m.registrationNames.take(r)
-	if !ok {
+	if !wellFormed {
 		m.deny(r, causeRegistration, malformedRegistration.reason)
 		writeRefusal(w, malformedRegistration)
 		return nil

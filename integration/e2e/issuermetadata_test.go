@@ -26,7 +26,7 @@ func TestClientsThatAskHereForTheIssuerAreSentThere(t *testing.T) {
 			t.Errorf("%s: headers %v", path, a.header)
 		}
 		wantStatus(t, "POST "+path, g.nobody().send(t, http.MethodPost, base+path, "{}", nil), http.StatusMethodNotAllowed)
-		response, err := http.Get(a.header.Get("Location")) //nolint:gosec,noctx // the test's own issuer
+		response, err := http.Get(a.header.Get("Location"))
 		if err != nil {
 			t.Fatal(err)
 		}

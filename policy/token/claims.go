@@ -28,7 +28,7 @@ type Claims struct {
 	ID string
 	// Scopes are the granted scopes in the token's order, without repetition.
 	Scopes []string
-	// Audience is "aud" as a list, never empty.
+	// Audience is "aud" as a list, never empty for a token that was accepted.
 	Audience []string
 	// Expiry is always set. IssuedAt and NotBefore are zero if absent.
 	Expiry, IssuedAt, NotBefore time.Time
@@ -80,7 +80,7 @@ func lookup(object map[string]any, path string) (any, bool) {
 
 // mapClaims reads a payload (RFC 7519 §4.1, RFC 9068 §2.2) whose signature has
 // not been checked. It judges form only: what it returns has an issuer, a
-// subject, an audience and an expiry, none of which is known to be right.
+// subject and an expiry, none of which is known to be right.
 func mapClaims(payload []byte) (*Claims, error) {
 	raw, err := decodeObject(payload)
 	if err != nil {
@@ -104,8 +104,10 @@ func claimsOf(raw map[string]any) (*Claims, error) {
 	if err := checkSubject(c.Subject); err != nil {
 		return nil, err
 	}
-	if c.Audience, ok = audienceOf(raw["aud"]); !ok {
-		return nil, refuse("\"aud\" is missing or neither a string nor an array of strings")
+	// Whether it is there is asked once the signature is known to be good: an
+	// issuer that leaves it out deserves a hint, a stranger does not.
+	if c.Audience, ok = optionalAudience(raw["aud"]); !ok {
+		return nil, refuse("\"aud\" is neither a string nor an array of strings")
 	}
 	if c.ID, ok = optionalString(raw, "jti"); !ok || hasControl(c.ID) {
 		return nil, refuse("\"jti\" is not a string, empty, or has control characters")

@@ -182,6 +182,7 @@ func TestOnlySignedTokensGiveHints(t *testing.T) {
 		Audiences: []string{testAudience, "tunnel"},
 	})
 	forger := testKey{"k1", RS256, otherRSAKey()}
+	withoutAud := map[string]any{"aud": nil}
 	wrongAud := map[string]any{"aud": []string{"client", strings.Repeat("x", 1000)}}
 	for _, tc := range []struct {
 		name   string
@@ -191,6 +192,9 @@ func TestOnlySignedTokensGiveHints(t *testing.T) {
 	}{
 		{"typ", map[string]any{"typ": "JWT"}, nil, &Mismatch{Member: "typ", Issuer: testIssuer, Seen: []string{"JWT"}, Want: []string{"at+jwt"}}},
 		{"typ absent", map[string]any{"typ": nil}, nil, &Mismatch{Member: "typ", Issuer: testIssuer, Seen: []string{}, Want: []string{"at+jwt"}}},
+		{"aud absent", nil, withoutAud, &Mismatch{
+			Member: "aud", Issuer: testIssuer, Seen: []string{}, Want: []string{testAudience, "tunnel"},
+		}},
 		{"aud", nil, wrongAud, &Mismatch{
 			Member: "aud", Issuer: testIssuer, Want: []string{testAudience, "tunnel"},
 			Seen: []string{"client", strings.Repeat("x", 253) + "..."},
@@ -492,7 +496,7 @@ func checkClaims(t *testing.T, payload []byte) {
 		wantKind(t, err, InvalidToken)
 		return
 	}
-	if claims.Issuer == "" || claims.Subject == "" || len(claims.Audience) == 0 || claims.Expiry.Unix() <= 0 {
+	if claims.Issuer == "" || claims.Subject == "" || slices.Contains(claims.Audience, "") || claims.Expiry.Unix() <= 0 {
 		t.Fatalf("accepted %+v", claims)
 	}
 	if strings.TrimSpace(claims.Subject) != claims.Subject || hasControl(claims.Subject+claims.ID+claims.ClientID) {
