@@ -28,20 +28,32 @@ type questions struct {
 	template   *http.Request
 	server     *caddyhttp.Server
 	affinity   affinity
-	registered string                    // under which registration
-	assert     func(*http.Request) error // signs each question by itself
+	registered string    // under which registration
+	e          *exchange // for what never changes
 }
 
-// newQuestions copies what later questions need.
-func (e *exchange) newQuestions() *questions {
-	server, _ := e.r.Context().Value(caddyhttp.ServerCtxKey).(*caddyhttp.Server)
-	registered := ""
-	if e.registered != nil {
-		registered = e.registered.String()
-	}
-	return &questions{e.next, e.r.Clone(context.WithoutCancel(e.r.Context())), server, e.affinity, registered, func(r *http.Request) error {
-		return e.assertions.assert(r, e.identity.prefix, e.principal, e.route.resource)
-	}}
+// questions copies what later questions need, at the first call.
+func (e *exchange) questions() *questions {
+	e.asksOnce.Do(func() {
+		server, _ := e.r.Context().Value(caddyhttp.ServerCtxKey).(*caddyhttp.Server)
+		registered := ""
+		if e.registered != nil {
+			registered = e.registered.String()
+		}
+		// Handlers behind us may change the request and its headers, not the
+		// parts of its URL.
+		template := e.r.WithContext(context.WithoutCancel(e.r.Context()))
+		target := *e.r.URL
+		template.URL, template.Header = &target, e.r.Header.Clone()
+		e.asks = questions{e.next, template, server, e.affinity, registered, e}
+	})
+	return &e.asks
+}
+
+// assert signs a question by itself.
+func (q *questions) assert(r *http.Request) error {
+	e := q.e
+	return e.assertions.assert(r, e.identity.prefix, e.principal, e.route.resource)
 }
 
 // exchange implements mcp.Exchange. Each question is a request of its own, with

@@ -66,6 +66,9 @@ func isASCII(r rune) bool { return r >= ' ' && r < 0x7F }
 
 // escaped writes every character but those that pass as its code.
 func escaped(s string, passes func(rune) bool) string {
+	if strings.IndexFunc(s, func(r rune) bool { return r == utf8.RuneError || !passes(r) }) < 0 {
+		return s
+	}
 	var b strings.Builder
 	for len(s) > 0 {
 		r, size := utf8.DecodeRuneInString(s)

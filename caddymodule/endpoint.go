@@ -30,7 +30,8 @@ type exchange struct {
 	message      *mcp.Request // nil for GET and DELETE
 	decoy        *mcp.Decoy   // set if the message asks for something hidden
 	view         *view
-	questions    func() *questions
+	asks         questions // see questions
+	asksOnce     sync.Once
 	sealer       *mcp.Sealer
 	affinity     affinity
 	session      session                    // empty outside one
@@ -112,7 +113,6 @@ func (m *Handler) newExchange(r *http.Request, next caddyhttp.Handler, at route,
 		})
 	}
 	e.view = newView(e)
-	e.questions = sync.OnceValue(e.newQuestions)
 	return e
 }
 

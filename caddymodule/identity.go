@@ -37,21 +37,26 @@ func (h identityHeaders) strip(r *http.Request) {
 
 // set tells the server who calls.
 func (h identityHeaders) set(header http.Header, p *policy.Principal) {
-	for name, value := range map[string]string{
-		"Issuer": p.Issuer, "Subject": p.Subject, "Tenant": p.Tenant, "Scopes": strings.Join(p.Scopes, " "),
+	for _, claim := range [...]struct{ name, value string }{
+		{"Issuer", p.Issuer}, {"Subject", p.Subject}, {"Tenant", p.Tenant}, {"Scopes", strings.Join(p.Scopes, " ")},
 	} {
-		if value != "" {
-			header.Set(h.prefix+name, value)
+		if claim.value != "" {
+			header.Set(h.prefix+claim.name, claim.value)
 		}
 	}
 }
 
 func (h identityHeaders) owns(name string) bool {
-	if len(name) < len(h.folded) {
+	return len(name) >= len(h.folded) && foldsTo(name[:len(h.folded)], h.folded)
+}
+
+// foldsTo reports whether [foldHeader] of name is folded.
+func foldsTo(name, folded string) bool {
+	if len(name) != len(folded) {
 		return false
 	}
-	for i := range len(h.folded) {
-		if foldHeaderByte(name[i]) != h.folded[i] {
+	for i := range len(name) {
+		if foldHeaderByte(name[i]) != folded[i] {
 			return false
 		}
 	}

@@ -248,12 +248,11 @@ func (in *inspection) ask() {
 	if in.failure == nil {
 		e.message.Era, e.message.Version = in.lists.Era, in.lists.Version
 	}
-	e.view.catalog = func() (*mcp.Catalog, error) {
-		if in.failure != nil {
-			return nil, in.failure
-		}
-		return in.lists.tools, nil
+	if in.failure != nil {
+		e.view.know(nil, in.failure)
+		return
 	}
+	e.view.know(in.lists.tools, nil)
 }
 
 // inspectionWriter takes an answer that nobody gets, and keeps its status.

@@ -83,6 +83,9 @@ func settle(p string) (canonical string, settled bool) {
 // unescape decodes what is a valid escape and leaves the rest, as lenient servers
 // do: one broken escape must not hide the others.
 func unescape(p string) string {
+	if strings.IndexByte(p, '%') < 0 {
+		return p
+	}
 	var b strings.Builder
 	for i := 0; i < len(p); i++ {
 		if p[i] == '%' && i+2 < len(p) {

@@ -83,11 +83,12 @@ func (n registrationNames) inPath(escaped string) bool {
 // inHeader returns the id, and false for one in a header of another name or
 // spelling.
 func (n registrationNames) inHeader(h http.Header) ([]string, bool) {
+	folded := foldHeader(n.header)
 	for name, values := range h {
 		if name == n.header {
 			continue
 		}
-		if foldHeader(name) == foldHeader(n.header) || slices.ContainsFunc(values, resemblesID) {
+		if foldsTo(name, folded) || slices.ContainsFunc(values, resemblesID) {
 			return nil, false
 		}
 	}
@@ -107,7 +108,10 @@ func (n registrationNames) resembles(key string) bool {
 // resemblesID reports whether a value can only be meant as an id, wherever it
 // stands: under a misspelt name it would otherwise be overlooked.
 func resemblesID(value string) bool {
-	_, ok := registration.ParseID(strings.ToLower(strings.TrimSpace(plain(value))))
+	if value = strings.TrimSpace(plain(value)); len(value) != registration.IDLength {
+		return false
+	}
+	_, ok := registration.ParseID(strings.ToLower(value))
 	return ok
 }
 

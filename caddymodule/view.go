@@ -18,10 +18,13 @@ import (
 // place that shows or uses a name asks it.
 type view struct {
 	*policy.View
-	e       *exchange
-	catalog func() (*mcp.Catalog, error) // asked at most once
-	facts   policy.Facts
-	links   resultLinks
+	e     *exchange
+	facts policy.Facts
+	links resultLinks
+
+	catalogOnce sync.Once
+	catalogSeen *mcp.Catalog
+	catalogErr  error
 }
 
 func newView(e *exchange) *view {
@@ -29,16 +32,25 @@ func newView(e *exchange) *view {
 	v.facts = viewFacts{v}
 	request := &policy.Request{Header: e.r.Header, ClientIP: clientIP(e.r)}
 	v.View = e.rules.View(e.principal).With(request, v.facts)
-	v.catalog = sync.OnceValues(func() (*mcp.Catalog, error) {
-		catalog, err := e.askCatalog(e.r.Context())
-		if err != nil && !errors.Is(err, context.Canceled) { // nobody waits any more
-			metrics.catalogs.WithLabelValues().Inc()
-			e.logger.Warn("catalog could not be had", zap.Error(err))
-		}
-		return catalog, err
-	})
 	v.links = newResultLinks(e.Links.Results, e.Links.Plugin, e.Links.Marketplace, visibleTools{v}, e.declaredGlobal)
 	return v
+}
+
+// catalog is what the server lists for the caller. It is asked at most once.
+func (v *view) catalog() (*mcp.Catalog, error) {
+	v.catalogOnce.Do(func() {
+		v.catalogSeen, v.catalogErr = v.e.askCatalog(v.e.r.Context())
+		if err := v.catalogErr; err != nil && !errors.Is(err, context.Canceled) { // nobody waits any more
+			metrics.catalogs.WithLabelValues().Inc()
+			v.e.logger.Warn("catalog could not be had", zap.Error(err))
+		}
+	})
+	return v.catalogSeen, v.catalogErr
+}
+
+// know says what the server lists, so that it is not asked.
+func (v *view) know(catalog *mcp.Catalog, err error) {
+	v.catalogOnce.Do(func() { v.catalogSeen, v.catalogErr = catalog, err })
 }
 
 // decide answers for what a message is about, and reports false if it is about

@@ -37,6 +37,12 @@ func (v *View) lacksRoles(wanted []string) ground {
 	}
 }
 
+// roles is findRoles, asked once.
+func (v *View) roles() ([]string, error) {
+	v.rolesOnce.Do(func() { v.rolesSeen, v.rolesErr = v.findRoles() })
+	return v.rolesSeen, v.rolesErr
+}
+
 // findRoles returns the roles by membership and by claim. A claim that cannot be
 // read gives none, and takes none away; that it could not be read is an error
 // beside them, so that conditions do not mistake it for having no roles.

@@ -19,7 +19,9 @@ type View struct {
 	facts     Facts
 	within    []string // the only tools, nil for no such bound
 
-	roles func() ([]string, error)
+	rolesOnce sync.Once
+	rolesSeen []string
+	rolesErr  error
 	// cost is what conditions have cost so far.
 	cost atomic.Uint64
 
@@ -58,9 +60,7 @@ func (v *View) Within(tools []string) *View {
 func (v *View) HidesNothing() bool { return v.within == nil && v.policy.HidesNothing() }
 
 func newView(pol *Policy, p *Principal, request *Request, facts Facts) *View {
-	v := &View{policy: pol, principal: p, request: request, facts: facts}
-	v.roles = sync.OnceValues(v.findRoles)
-	return v
+	return &View{policy: pol, principal: p, request: request, facts: facts}
 }
 
 // Decide answers for one name.

@@ -2,7 +2,7 @@ package flight
 
 import (
 	"crypto/sha256"
-	"fmt"
+	"strconv"
 )
 
 // Key identifies one question: who is asked, as whom, with which headers. It is
@@ -11,12 +11,14 @@ type Key [sha256.Size]byte
 
 // KeyOf hashes lists so that no other lists give the same bytes.
 func KeyOf(lists ...[]string) Key {
-	h := sha256.New()
+	var usual [512]byte // keeps the text of most keys off the heap
+	text := usual[:0]
 	for _, list := range lists {
-		fmt.Fprintf(h, "%d:", len(list))
+		text = append(strconv.AppendInt(text, int64(len(list)), 10), ':')
 		for _, s := range list {
-			fmt.Fprintf(h, "%d:%s", len(s), s)
+			text = append(strconv.AppendInt(text, int64(len(s)), 10), ':')
+			text = append(text, s...)
 		}
 	}
-	return Key(h.Sum(nil))
+	return sha256.Sum256(text)
 }

@@ -60,6 +60,9 @@ func NewID() string {
 	return idPrefix + hex.EncodeToString(random[:])
 }
 
+// IDLength is the length of every id.
+const IDLength = len(idPrefix) + 32
+
 // ParseID reads an id, in its one spelling, and returns its handle.
 func ParseID(id string) (Handle, bool) {
 	digits, ok := strings.CutPrefix(id, idPrefix)
