@@ -167,6 +167,7 @@ type Handler struct {
 	hints             *hints
 	schemas           *lru.Cache[mcp.Holder, *openai.SettingsSchema] // each caller's, as last read
 	lists             *listMemo
+	tools             *toolMemo
 	advertised        *advertised
 	state             *sharedState
 	registry          *registration.Registry

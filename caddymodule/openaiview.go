@@ -1,6 +1,7 @@
 package caddymodule
 
 import (
+	"bytes"
 	"cmp"
 	"sync"
 
@@ -66,6 +67,21 @@ func (o *openaiView) mentionsState() openai.MentionsState {
 // Tool decorates one element of a tools/list result.
 func (o *openaiView) Tool(tool rawjson.Value) rawjson.Value {
 	name, _ := tool.Get("name").Text()
+	e := o.view.e
+	// In mixed mode what a tool needs depends on the server's annotations. Whoever
+	// wants the findings wants them each time.
+	if e.Auth.Mode == modeMixed || e.found != nil || !e.overlay.StandsAlone(name, tool) {
+		return o.decorate(name, tool)
+	}
+	if known, ok := e.tools.get(tool); ok {
+		return known
+	}
+	decorated := o.decorate(name, tool)
+	e.tools.put(tool, bytes.Clone(decorated))
+	return decorated
+}
+
+func (o *openaiView) decorate(name string, tool rawjson.Value) rawjson.Value {
 	decorated, findings := o.page(name).Tool(tool)
 	o.view.e.warnFindings(findings)
 	if !o.view.e.authenticates() {

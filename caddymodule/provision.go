@@ -58,6 +58,7 @@ func (m *Handler) Provision(ctx caddy.Context) error {
 	m.warned = &onceSet{seen: make(map[string]bool)}
 	m.catalogs = flight.New[*mcp.Catalog](catalogCapacity, catalogTTL, catalogTimeout)
 	m.lists = new(listMemo)
+	m.tools = new(toolMemo)
 	m.inventories = flight.New[*inventory](inventoryCapacity, catalogTTL, inventoryTimeout)
 	if err := registerMetrics(ctx); err != nil {
 		return fmt.Errorf("registering metrics: %w", err)

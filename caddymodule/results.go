@@ -32,7 +32,7 @@ func (e *exchange) withheldCode(result rawjson.Value) string {
 	switch {
 	case kind == "input_required":
 		return openai.FormRefused
-	case e.isSettingsRead(result):
+	case e.isSettingsRead(result.Get("structuredContent")):
 		return openai.SettingsRefused
 	default:
 		return openai.MentionsRefused
@@ -41,13 +41,16 @@ func (e *exchange) withheldCode(result rawjson.Value) string {
 
 func (o *openaiView) check(result rawjson.Value) (rawjson.Value, []openai.Finding, error) {
 	e := o.view.e
-	kind, _ := result.Get("resultType").Text()
+	var members [3]rawjson.Value
+	result.Pick([]string{"resultType", "content", "structuredContent"}, members[:])
+	kind, _ := members[0].Text()
+	content, structured := members[1], members[2]
 	switch {
 	case kind == "input_required":
 		return e.overlay.InputRequired(result, e.formContext())
-	case !result.Get("content").Exists() && !result.Get("structuredContent").Exists():
+	case !content.Exists() && !structured.Exists():
 		return result, nil, nil
-	case e.isSettingsRead(result):
+	case e.isSettingsRead(structured):
 		checked, schema, findings, err := e.overlay.SettingsReadResult(result, e.settingsReadContext())
 		if schema != nil {
 			e.schemas.Put(e.holder(), schema)
@@ -104,8 +107,8 @@ func (v *view) dropMentions(result rawjson.Value) rawjson.Value {
 
 // isSettingsRead tells settings from other results: by the call, and on a
 // resumed stream, where the call is not known, by its shape.
-func (e *exchange) isSettingsRead(result rawjson.Value) bool {
-	switch structured := result.Get("structuredContent"); {
+func (e *exchange) isSettingsRead(structured rawjson.Value) bool {
+	switch {
 	case !e.hasSettings():
 		return false
 	case e.message != nil:

@@ -66,7 +66,7 @@ func newMessageWorld(r *rand.Rand, base *Handler) (*messageWorld, error) {
 	}
 	module := *base
 	module.Auth, module.Policy, module.OpenAI = &Auth{Mode: mode}, &config, &OpenAI{Declarations: declarations}
-	module.rules, module.overlay, module.lists = rules, overlay, new(listMemo)
+	module.rules, module.overlay, module.lists, module.tools = rules, overlay, new(listMemo), new(toolMemo)
 	module.catalogs = flight.New[*mcp.Catalog](4, time.Minute, time.Minute)
 	module.advertised = newAdvertised()
 	module.warned = &onceSet{seen: make(map[string]bool)}

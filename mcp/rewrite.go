@@ -104,7 +104,7 @@ func (w *Rewriter) Message(message []byte) ([]byte, error) {
 	case rewritten.Is(e.result):
 		return message, nil
 	default:
-		return v.Set(rewritten, "result")
+		return replaceIfChanged(v, e.result, rewritten, "result")
 	}
 }
 
@@ -194,6 +194,9 @@ func keepIfEqual(v rawjson.Value, want string) rawjson.Value {
 func replaceIfChanged(object, before, after rawjson.Value, member string) (rawjson.Value, error) {
 	if bytes.Equal(before, after) && before.Exists() == after.Exists() {
 		return object, nil
+	}
+	if changed, ok := object.Replace(before, after); ok {
+		return changed, nil
 	}
 	changed, err := object.Set(after, member)
 	if err != nil {

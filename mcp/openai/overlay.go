@@ -18,6 +18,7 @@
 package openai
 
 import (
+	"bytes"
 	"errors"
 	"slices"
 
@@ -120,6 +121,15 @@ func (o *Overlay) Page(options PageOptions) *Page {
 
 // Pass notes a tool that went out on an earlier page.
 func (p *Page) Pass(tool rawjson.Value) { _, _ = p.Tool(tool) }
+
+// StandsAlone reports whether what [Page.Tool] makes of a tool depends on nothing
+// but the tool itself: neither on the caller nor on the tools beside it.
+func (o *Overlay) StandsAlone(name string, tool rawjson.Value) bool {
+	return o.entrypoints[name] == nil && (o.mentions == nil || o.mentions.SearchTool != name) &&
+		// Whatever a server says of OpenAI's has a name with this in it, unless it
+		// is hidden in escapes.
+		!bytes.Contains(tool, []byte("openai")) && !bytes.Contains(tool, []byte(`\u`))
+}
 
 // Tool applies the declarations to one element of a tools/list. Anything that
 // is not a tool comes back unchanged.

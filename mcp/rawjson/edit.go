@@ -37,6 +37,17 @@ func (v Value) Set(value Value, path ...string) (Value, error) {
 	return v.appendMember(path[0], value), nil
 }
 
+// Replace returns v with value in the place of part, a part of these very bytes
+// as [Value.Get] or [Value.Pick] returned it. Unlike [Value.Set] it need not look
+// for it. It reports false for what is no part of v.
+func (v Value) Replace(part, value Value) (Value, bool) {
+	start := cap(v) - cap(part) // both end where their memory does
+	if len(part) == 0 || start < 0 || start+len(part) > len(v) || !v[start:start+len(part)].Is(part) {
+		return v, false
+	}
+	return splice(v, start, start+len(part), value), true
+}
+
 // Delete returns v without the member at path, and v itself if there is none.
 func (v Value) Delete(path ...string) Value {
 	if len(path) == 0 {

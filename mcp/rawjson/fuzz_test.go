@@ -34,6 +34,16 @@ func FuzzParse(f *testing.F) {
 			if got := set.Get(name); name != "k\"ey" && !bytes.Equal(got, member) {
 				t.Fatalf("Set changed %q from %q to %q", name, member, got)
 			}
+			byName, err := v.Set(Value(`"other"`), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if byPlace, ok := v.Replace(v.Get(name), Value(`"other"`)); !ok || !bytes.Equal(byPlace, byName) {
+				t.Fatalf("Replace of %q in %q gave %q, want %q", name, v, byPlace, byName)
+			}
+			if _, ok := set.Replace(member, Value(`0`)); ok {
+				t.Fatalf("a part of %q was taken for one of %q", v, set)
+			}
 			shorter, err := Parse(v.Delete(name), 16)
 			if err != nil || shorter.Get(name).Exists() || shorter.Len() != v.Len()-1 {
 				t.Fatalf("Delete(%q) of %q = %q: %v", name, v, shorter, err)
