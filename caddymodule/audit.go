@@ -67,6 +67,7 @@ type trail struct {
 	began            time.Time
 	method, remoteIP string
 	principal        *policy.Principal // as far as it is known
+	published        *policy.Principal // who has been let in
 	message          *mcp.Request
 	id, trace        string // see correlate
 	registration     string // the handle of what the request named

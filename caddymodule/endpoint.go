@@ -50,7 +50,9 @@ func (m *Handler) serveEndpoint(w http.ResponseWriter, r *http.Request, next cad
 		in.serve(m, r, next)
 		return nil
 	}
-	r = withTrail(r, &trail{})
+	t := &trail{}
+	r = withTrail(r, t)
+	replacerOf(r).Map(t.placeholder)
 	// The registration's header may stand under the prefix of the identity.
 	registered, wellFormed := m.registrationNames.take(r)
 	m.identity.strip(r)
@@ -191,9 +193,6 @@ func (e *exchange) read(w http.ResponseWriter) error {
 		return err
 	}
 	trailOf(e.r).message = e.message
-	repl := replacerOf(e.r)
-	repl.Set("http.mcp_app.method", e.message.Method)
-	repl.Set("http.mcp_app.era", e.message.Era.String())
 	logField(e.r, zap.String("mcp_method", loggable(e.message.Method)))
 	if e.message.Name != "" {
 		logField(e.r, zap.String("mcp_name", loggable(e.message.Name)))

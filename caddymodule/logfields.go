@@ -2,6 +2,7 @@ package caddymodule
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
@@ -12,25 +13,45 @@ import (
 // publish makes the verified identity known to the rest of the Caddyfile.
 func (m *Handler) publish(r *http.Request, p *policy.Principal) {
 	repl := replacerOf(r)
-	// Set, so that nothing of another login before us stays.
-	repl.Set("http.auth.user.id", p.Subject)
-	repl.Set("http.auth.user.issuer", p.Issuer)
-	repl.Set("http.auth.user.tenant", p.Tenant)
-	repl.Set("http.auth.user.client_id", p.ClientID)
-	// Answered when asked: most requests ask for none of them.
-	repl.Map(func(key string) (any, bool) {
-		switch key {
-		case "http.mcp_app.subject":
-			return p.Subject, true
-		case "http.mcp_app.issuer":
-			return p.Issuer, true
-		case "http.mcp_app.tenant":
-			return p.Tenant, true
-		default:
-			return nil, false
+	if _, taken := repl.Get("http.auth.user.id"); taken {
+		// Another login before us must not stay: what it says would be found first.
+		for key := range userPlaceholders {
+			repl.Set(key, userPlaceholders[key](p))
 		}
-	})
+	}
+	trailOf(r).published = p
 	logField(r, zap.String("mcp_tenant", p.Tenant))
+}
+
+// userPlaceholders are those that Caddy's own logins have too.
+var userPlaceholders = map[string]func(*policy.Principal) string{
+	"http.auth.user.id":        func(p *policy.Principal) string { return p.Subject },
+	"http.auth.user.issuer":    func(p *policy.Principal) string { return p.Issuer },
+	"http.auth.user.tenant":    func(p *policy.Principal) string { return p.Tenant },
+	"http.auth.user.client_id": func(p *policy.Principal) string { return p.ClientID },
+}
+
+// placeholder implements caddy.ReplacerFunc. Most requests ask for none, so that
+// nothing is made ready for them.
+func (t *trail) placeholder(key string) (any, bool) {
+	if user := userPlaceholders[key]; user != nil && t.published != nil {
+		return user(t.published), true
+	}
+	switch {
+	case !strings.HasPrefix(key, "http.mcp_app."):
+	case t.message != nil && key == "http.mcp_app.method":
+		return t.message.Method, true
+	case t.message != nil && key == "http.mcp_app.era":
+		return t.message.Era.String(), true
+	case t.published == nil:
+	case key == "http.mcp_app.issuer":
+		return t.published.Issuer, true
+	case key == "http.mcp_app.subject":
+		return t.published.Subject, true
+	case key == "http.mcp_app.tenant":
+		return t.published.Tenant, true
+	}
+	return nil, false
 }
 
 // logField adds a field to the access log.
