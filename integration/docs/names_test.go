@@ -13,7 +13,7 @@ import (
 func TestPublishedNamesAreInTheReadme(t *testing.T) {
 	set := make(map[string]bool)
 	sources(t, "caddymodule", func(text string) {
-		for _, match := range regexp.MustCompile(`repl\.Set\("([^"]+)"`).FindAllStringSubmatch(text, -1) {
+		for _, match := range regexp.MustCompile(`"(http\.(?:mcp_app|auth\.user)\.[a-z_]+)"`).FindAllStringSubmatch(text, -1) {
 			set["{"+match[1]+"}"] = true
 		}
 		for _, match := range regexp.MustCompile(`logField\([\w.]+, zap\.\w+\("([^"]+)"`).FindAllStringSubmatch(text, -1) {
