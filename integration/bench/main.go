@@ -39,6 +39,7 @@ type bench struct {
 	plain    string // and without
 	paths    []*path
 	issuer   *issuer.Running
+	server   *process
 	rs256    []string
 	es256    []string
 	cold     []string
@@ -117,7 +118,8 @@ func (b *bench) start(ctx context.Context, peers, withVMCP bool) (err error) {
 	if b.issuer, err = issuer.Start(ctx); err != nil {
 		return err
 	}
-	_, server, err := startServer(ctx, b.dir)
+	var server string
+	b.server, server, err = startServer(ctx, b.dir)
 	if err != nil {
 		return err
 	}
@@ -166,6 +168,9 @@ func (b *bench) stop() error {
 		if p.proxy != nil {
 			p.proxy.stop()
 		}
+	}
+	if b.server != nil {
+		b.server.stop()
 	}
 	if b.issuer == nil {
 		return nil
