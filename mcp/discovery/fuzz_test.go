@@ -36,7 +36,7 @@ func FuzzCatalog(f *testing.F) {
 		report, err := engine.Discover(t.Context(), Target{URL: "http://server.example/mcp", Token: "t0ken-of-the-caller"})
 		if err != nil {
 			text := report.Failure.Error()
-			if report.Failure.Class.Advice() == "" || strings.Contains(text, "t0ken") || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+			if report.Failure.Class.Advice() == "" || strings.Contains(text, "t0ken-of-the-caller") || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 				t.Fatalf("%+v", report.Failure)
 			}
 			return
