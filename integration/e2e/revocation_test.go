@@ -150,6 +150,19 @@ func TestARevocationCountsForTheNextMessageAndOpenStreams(t *testing.T) {
 	}
 }
 
+// replica starts a Caddy of a process of its own for the same resource, as
+// behind a load balancer, and returns how acme reaches it.
+func (g *gateway) replica(t *testing.T, body string) (client *http.Client, url string) {
+	t.Helper()
+	port := statetest.FreePort(t)
+	startReplica(t, []byte(strings.ReplaceAll(string(site(body)), "localhost:{$GATEWAY_PORT}/mcp", fmt.Sprintf("localhost:%d/mcp", g.Port))), port)
+	transport := &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, network, fmt.Sprintf("127.0.0.1:%d", port))
+	}}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}, strings.Replace(g.URL("acme"), fmt.Sprint(g.Port), fmt.Sprint(port), 1)
+}
+
 // Two Caddys, each a process of its own, know the same revocations where they
 // share a Redis.
 func TestAnotherCaddyFollowsARevocation(t *testing.T) {
@@ -157,18 +170,9 @@ func TestAnotherCaddyFollowsARevocation(t *testing.T) {
 	caddyfile, admin := administered(t, endpoint(allTools+"state redis "+redis.URL+" {\nmax_stale 2s\n}\n"))
 	g := start(t, stackWith(caddyfile, pongOrStream()))
 
-	port := statetest.FreePort(t)
-	// The same resource behind another port, as behind a load balancer.
-	second := strings.ReplaceAll(string(site(endpoint(allTools+"state redis "+redis.URL+" {\nmax_stale 2s\n}\n"))),
-		"localhost:{$GATEWAY_PORT}/mcp", fmt.Sprintf("localhost:%d/mcp", g.Port))
-	startReplica(t, []byte(second), port)
-	replica := &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, network, fmt.Sprintf("127.0.0.1:%d", port))
-	}}
-	t.Cleanup(replica.CloseIdleConnections)
-
 	here := g.bearer(t, editor("acme"))
-	there := &caller{&http.Client{Transport: replica}, strings.Replace(here.url, fmt.Sprint(g.Port), fmt.Sprint(port), 1), legacy, here.header}
+	client, url := g.replica(t, endpoint(allTools+"state redis "+redis.URL+" {\nmax_stale 2s\n}\n"))
+	there := &caller{client, url, legacy, here.header}
 	wantStatus(t, "here", here.post(t, pingMessage, nil), http.StatusOK)
 	wantStatus(t, "there", there.post(t, pingMessage, nil), http.StatusOK)
 	stream := there.get(t.Context(), t, nil)
