@@ -36,6 +36,7 @@ func (m *Handler) authenticate(w http.ResponseWriter, r *http.Request, at where)
 	if m.anonymous(r, at) {
 		principal := &policy.Principal{Anonymous: true}
 		trailOf(r).principal = principal
+		m.publish(r, principal)
 		return principal
 	}
 	claims, err := m.verify(r, at.route)

@@ -37,11 +37,15 @@ func init() { caddy.RegisterModule(Handler{}) }
 // answers for the endpoint's path and its OAuth metadata documents; every other
 // request goes on to the next handler untouched.
 //
-// It sets these placeholders, from verified token claims only:
+// It sets these placeholders, from verified token claims only; they are empty
+// for callers without a token in mode mixed:
 //
 // Placeholder | Description
 // ------------|------------
 // `{http.auth.user.id}` | The subject of the token
+// `{http.auth.user.issuer}` | The issuer of the token
+// `{http.auth.user.tenant}` | The tenant the caller acts for
+// `{http.auth.user.client_id}` | The OAuth client that acts for the subject
 // `{http.mcp_app.issuer}` | The issuer of the token
 // `{http.mcp_app.subject}` | The subject of the token
 // `{http.mcp_app.tenant}` | The tenant the caller acts for

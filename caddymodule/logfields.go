@@ -2,7 +2,6 @@ package caddymodule
 
 import (
 	"net/http"
-	"strings"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
@@ -10,25 +9,31 @@ import (
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
 )
 
-// publish makes the verified identity known to the rest of the Caddyfile.
+// publish makes the verified identity known to the rest of the Caddyfile; of
+// callers without a token it says nothing.
 func (m *Handler) publish(r *http.Request, p *policy.Principal) {
 	repl := replacerOf(r)
 	if _, taken := repl.Get("http.auth.user.id"); taken {
 		// Another login before us must not stay: what it says would be found first.
-		for key := range userPlaceholders {
-			repl.Set(key, userPlaceholders[key](p))
+		for key, value := range userPlaceholders {
+			repl.Set(key, value(p))
 		}
 	}
 	trailOf(r).published = p
-	logField(r, zap.String("mcp_tenant", p.Tenant))
+	if !p.Anonymous {
+		logField(r, zap.String("mcp_tenant", p.Tenant))
+	}
 }
 
-// userPlaceholders are those that Caddy's own logins have too.
+// userPlaceholders are those that say who calls.
 var userPlaceholders = map[string]func(*policy.Principal) string{
 	"http.auth.user.id":        func(p *policy.Principal) string { return p.Subject },
 	"http.auth.user.issuer":    func(p *policy.Principal) string { return p.Issuer },
 	"http.auth.user.tenant":    func(p *policy.Principal) string { return p.Tenant },
 	"http.auth.user.client_id": func(p *policy.Principal) string { return p.ClientID },
+	"http.mcp_app.issuer":      func(p *policy.Principal) string { return p.Issuer },
+	"http.mcp_app.subject":     func(p *policy.Principal) string { return p.Subject },
+	"http.mcp_app.tenant":      func(p *policy.Principal) string { return p.Tenant },
 }
 
 // placeholder implements caddy.ReplacerFunc. Most requests ask for none, so that
@@ -37,19 +42,13 @@ func (t *trail) placeholder(key string) (any, bool) {
 	if user := userPlaceholders[key]; user != nil && t.published != nil {
 		return user(t.published), true
 	}
-	switch {
-	case !strings.HasPrefix(key, "http.mcp_app."):
-	case t.message != nil && key == "http.mcp_app.method":
-		return t.message.Method, true
-	case t.message != nil && key == "http.mcp_app.era":
-		return t.message.Era.String(), true
-	case t.published == nil:
-	case key == "http.mcp_app.issuer":
-		return t.published.Issuer, true
-	case key == "http.mcp_app.subject":
-		return t.published.Subject, true
-	case key == "http.mcp_app.tenant":
-		return t.published.Tenant, true
+	if t.message != nil {
+		switch key {
+		case "http.mcp_app.method":
+			return t.message.Method, true
+		case "http.mcp_app.era":
+			return t.message.Era.String(), true
+		}
 	}
 	return nil, false
 }
