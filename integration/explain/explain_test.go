@@ -2,14 +2,18 @@ package explain
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/caddy-mcp-app/caddy-mcp-app/integration/issuer"
 )
@@ -484,6 +488,63 @@ func TestAServerBehindTheSiteIsAskedThroughIt(t *testing.T) {
 	}
 	if served := g.listed(t, "acme", token); !slices.Equal(x.visible(), served) || len(served) == 0 {
 		t.Errorf("explained as visible %v, served %v, %+v", x.visible(), served, x)
+	}
+}
+
+// TestAServerOfTheOldEraIsAskedInItsOwnWords: without server/discover it is
+// asked in a session of its own.
+func TestAServerOfTheOldEraIsAskedInItsOwnWords(t *testing.T) {
+	old := mcp.NewServer(&mcp.Implementation{Name: "old", Version: "1"}, nil)
+	for _, name := range []string{"list_decks", "create_deck", "admin.purge_deck"} {
+		mcp.AddTool(old, &mcp.Tool{Name: name}, func(context.Context, *mcp.CallToolRequest, map[string]any) (*mcp.CallToolResult, map[string]any, error) {
+			return nil, map[string]any{}, nil
+		})
+	}
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return old }, nil)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Mcp-Protocol-Version") >= modern {
+			http.Error(w, "Bad Request: Unsupported protocol version", http.StatusBadRequest)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	g := start(t, "mcp_app /mcp {$WORKSPACE}", "mcp_app /mcp "+strings.TrimPrefix(server.URL, "http://"))
+	var x explanation
+	if status := g.ask(t, http.MethodPost, "/mcp_app/explain", map[string]any{"endpoint": "/mcp", "token": g.token(t, "victor@acme", "acme", "mcp.use")}, &x); status != http.StatusOK {
+		t.Fatalf("%d %s", status, x.Error)
+	}
+	if x.CatalogError != "" || x.Server == nil || x.Server.Era != "legacy" {
+		t.Fatalf("%+v", x)
+	}
+	for tool, want := range map[string]string{"list_decks": "allow", "create_deck": "challenge", "admin.purge_deck": "hide"} {
+		if got := x.tool(t, tool).Decision; got != want {
+			t.Errorf("%s: %s, want %s", tool, got, want)
+		}
+	}
+}
+
+// TestATenantOfAHeaderIsGivenByHand: an operator who explains has no proxy in
+// front, and says which tenant the route stands for.
+func TestATenantOfAHeaderIsGivenByHand(t *testing.T) {
+	g := start(t, "auto_https off", "auto_https off\n\tservers {\n\t\ttrusted_proxies static 127.0.0.1/32\n\t}",
+		"require {http.request.host.labels.1}", "require {http.request.header.X-Org}",
+		"header X-Tenant", "", "http://{http.request.host.labels.1}.localhost", "http://acme.localhost")
+	token := g.issue(t, issuer.Grant{
+		Subject: "erin@acme", Audience: []string{g.URL("acme")}, Scopes: []string{"mcp.use"}, Claims: map[string]any{"org_id": []string{"acme", "globex"}},
+	})
+	for tenant, status := range map[string]int{"acme": 0, "globex": http.StatusForbidden, "initech": http.StatusForbidden, "": http.StatusForbidden} {
+		var x explanation
+		if got := g.ask(t, http.MethodPost, "/mcp_app/explain", map[string]any{"endpoint": "/mcp", "token": token, "tenant": tenant}, &x); got != http.StatusOK {
+			t.Errorf("%q: %d %s", tenant, got, x.Error)
+			continue
+		}
+		switch {
+		case status == 0 && (x.Refused != nil || x.Principal.Tenant != tenant || x.tool(t, "list_decks").Decision != "allow"):
+			t.Errorf("%q: %+v", tenant, x)
+		case status != 0 && (x.Refused == nil || x.Refused.Status != status || len(x.Tools) != 0):
+			t.Errorf("%q: %+v", tenant, x)
+		}
 	}
 }
 

@@ -162,7 +162,7 @@ func (g *gateway) awaitMembers(t *testing.T) {
 	t.Helper()
 	token := g.token(t, "erin@acme", "acme", "mcp.use")
 	for range 100 {
-		if status, _, _ := g.call(t, "acme", token, "tools/list", "", nil, nil); status != http.StatusForbidden {
+		if status, _, _ := g.call(t, "acme", token, "tools/list", "", nil, http.Header{"X-Org": {"acme"}}); status != http.StatusForbidden {
 			return
 		}
 		time.Sleep(50 * time.Millisecond)
