@@ -1,18 +1,16 @@
 package arguments
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math/big"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
+	"github.com/caddy-mcp-app/caddy-mcp-app/policy/internal/strictjson"
 )
 
 const (
@@ -22,63 +20,22 @@ const (
 	maxExponent = 400
 )
 
-// decode reads exactly one JSON value, strictly. Objects become map[string]any,
-// arrays []any, numbers number.
-func decode(raw []byte) (any, error) {
-	dec := jsontext.NewDecoder(bytes.NewReader(raw))
-	value, err := decodeValue(dec)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("is not one JSON value")
-	}
-	return value, nil
-}
+// strict reads arguments and schemas.
+var strict = strictjson.Reader{MaxDepth: maxDepth, Number: func(literal string) (any, error) { return parseNumber(literal) }}
 
-func decodeValue(dec *jsontext.Decoder) (any, error) {
-	token, err := dec.ReadToken()
-	if err != nil {
+// decode reads exactly one JSON value, strictly. Objects become map[string]any,
+// arrays []any, numbers number. Errors complete a sentence for the model.
+func decode(raw []byte) (any, error) {
+	value, err := strict.Value(raw)
+	switch {
+	case errors.Is(err, strictjson.ErrNotOne):
+		return nil, errors.New("is not one JSON value")
+	case errors.Is(err, strictjson.ErrTooDeep):
+		return nil, fmt.Errorf("is nested deeper than %d levels", maxDepth)
+	case errors.Is(err, strictjson.ErrMalformed):
 		return nil, errors.New("is not valid JSON")
 	}
-	if dec.StackDepth() > maxDepth {
-		return nil, fmt.Errorf("is nested deeper than %d levels", maxDepth)
-	}
-	switch token.Kind() {
-	case '{':
-		object := make(map[string]any)
-		for dec.PeekKind() != '}' {
-			name, err := dec.ReadToken()
-			if err != nil {
-				return nil, errors.New("is not valid JSON")
-			}
-			key := name.String() // good only until the next read
-			if object[key], err = decodeValue(dec); err != nil {
-				return nil, err
-			}
-		}
-		_, err := dec.ReadToken()
-		return object, err
-	case '[':
-		array := []any{}
-		for dec.PeekKind() != ']' {
-			element, err := decodeValue(dec)
-			if err != nil {
-				return nil, err
-			}
-			array = append(array, element)
-		}
-		_, err := dec.ReadToken()
-		return array, err
-	case '"':
-		return token.String(), nil
-	case '0':
-		return parseNumber(token.String())
-	case 't', 'f':
-		return token.Bool(), nil
-	default:
-		return nil, nil
-	}
+	return value, err
 }
 
 // number is a JSON number with its exact value: a machine integer where that

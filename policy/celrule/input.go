@@ -111,7 +111,7 @@ func object(name string, get func() ([]byte, error)) any {
 	case len(raw) > MaxArguments:
 		return unknown(name, fmt.Errorf("larger than %d bytes", MaxArguments))
 	}
-	decoded, err := decodeObject(raw)
+	decoded, err := strict.Object(raw)
 	if err != nil {
 		return unknown(name, err)
 	}

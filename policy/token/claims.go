@@ -82,7 +82,7 @@ func lookup(object map[string]any, path string) (any, bool) {
 // not been checked. It judges form only: what it returns has an issuer, a
 // subject and an expiry, none of which is known to be right.
 func mapClaims(payload []byte) (*Claims, error) {
-	raw, err := decodeObject(payload)
+	raw, err := strict.Object(payload)
 	if err != nil {
 		return nil, refuse("reading the token's claims: %v", err)
 	}

@@ -70,7 +70,7 @@ var refusedHeaders = []string{
 }
 
 func (t *compactToken) readHeader(data []byte) error {
-	header, err := decodeObject(data)
+	header, err := strict.Object(data)
 	if err != nil {
 		return refuse("reading the token's header: %v", err)
 	}

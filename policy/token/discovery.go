@@ -107,7 +107,7 @@ func (k *KeyHolder) jwksURLFrom(ctx context.Context, address string) (string, er
 	if resp.StatusCode != http.StatusOK {
 		return "", fmt.Errorf("status %d", resp.StatusCode)
 	}
-	metadata, err := decodeObject(body)
+	metadata, err := strict.Object(body)
 	if err != nil {
 		return "", fmt.Errorf("reading metadata: %w", err)
 	}

@@ -48,7 +48,7 @@ func readExchange(body []byte, callers, requested string, asked time.Time) (kept
 		}
 	}
 
-	raw, err := decodeObject(body)
+	raw, err := strict.Object(body)
 	if err != nil {
 		return unusable("%v", err)
 	}

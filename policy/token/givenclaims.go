@@ -11,7 +11,7 @@ import (
 // says little about its holder may be left out: "iss" is then the given issuer,
 // "aud" and "exp" are made up. Errors are *[Error] of kind [InvalidToken].
 func GivenClaims(payload []byte, issuer string) (*Claims, error) {
-	raw, err := decodeObject(payload)
+	raw, err := strict.Object(payload)
 	if err != nil {
 		return nil, refuse("reading the claims: %v", err)
 	}

@@ -12,7 +12,7 @@ import (
 // InvalidToken if the token is not active or not one that opens a resource.
 // Times and audience are left to the caller: "aud" may be missing.
 func readIntrospection(body []byte, issuer string, now time.Time) (*Claims, error) {
-	raw, err := decodeObject(body)
+	raw, err := strict.Object(body)
 	if err != nil {
 		return nil, &callError{reason: fmt.Sprintf("reading the answer: %v", err), status: http.StatusOK}
 	}

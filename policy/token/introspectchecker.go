@@ -87,7 +87,7 @@ func (c *Checker) introspectorOf(token string) *Introspector {
 	if !ok {
 		return nil
 	}
-	claims, err := decodeObject(payload)
+	claims, err := strict.Object(payload)
 	if err != nil {
 		return nil
 	}

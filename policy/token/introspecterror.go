@@ -42,7 +42,7 @@ var configurationCodes = []string{
 // statusFailure judges an answer that is not 200.
 func statusFailure(r *reply) *callError {
 	f := &callError{status: r.status}
-	if object, err := decodeObject(r.body); err == nil {
+	if object, err := strict.Object(r.body); err == nil {
 		if code, _ := object["error"].(string); slices.Contains(oauthCodes, code) {
 			f.code = code
 		}

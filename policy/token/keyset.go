@@ -69,7 +69,7 @@ func (s *keySet) find(kid string, alg Algorithm) []*publicKey {
 // tokens are skipped with a note; a set without any usable key is an error, so
 // that it cannot replace one that works.
 func parseKeySet(data []byte) (*keySet, error) {
-	document, err := decodeObject(data)
+	document, err := strict.Object(data)
 	if err != nil {
 		return nil, fmt.Errorf("reading key set: %w", err)
 	}

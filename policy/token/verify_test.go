@@ -63,7 +63,7 @@ func TestScopesAreReadFromWhatIssuersSend(t *testing.T) {
 		{`{"scope":"a","scp":["b"]}`, []string{"a"}},
 		{`{"scope":"","scp":["b"]}`, nil},
 	} {
-		got, err := scopesOf(must(decodeObject([]byte(tc.claims))))
+		got, err := scopesOf(must(strict.Object([]byte(tc.claims))))
 		if err != nil || !slices.Equal(got, tc.want) {
 			t.Errorf("%s gave %q, %v", tc.claims, got, err)
 		}
@@ -72,14 +72,14 @@ func TestScopesAreReadFromWhatIssuersSend(t *testing.T) {
 		`{"scope":"a  b"}`, `{"scope":" a"}`, `{"scope":"a "}`, `{"scope":" "}`, `{"scope":"a\nb"}`, `{"scope":"ä"}`,
 		`{"scope":[""]}`, `{"scope":[["a"]]}`, `{"scope":1}`, `{"scope":null}`, `{"scp":null}`, `{"scp":{"a":1}}`,
 	} {
-		if got, err := scopesOf(must(decodeObject([]byte(claims)))); err == nil {
+		if got, err := scopesOf(must(strict.Object([]byte(claims)))); err == nil {
 			t.Errorf("%s gave %q", claims, got)
 		}
 	}
 }
 
 func TestLookupFindsNestedAndNamespacedClaims(t *testing.T) {
-	c := &Claims{Raw: must(decodeObject([]byte(`{
+	c := &Claims{Raw: must(strict.Object([]byte(`{
 		"org_id": "acme", "a.b": "exact", "a": {"b": "nested", "c": {"d": 1}, "c.d": 2, "": "empty"},
 		"https://x.example/claims": {"tenant": "t1", "https://y.example/z": true},
 		"https://x.example/role": "r", "list": ["x"], "null": null}`)))}
@@ -100,7 +100,7 @@ func TestLookupFindsNestedAndNamespacedClaims(t *testing.T) {
 }
 
 func TestNumbersSurvive(t *testing.T) {
-	got := must(decodeObject([]byte(`{"i":9007199254740993,"n":-9223372036854775808,"u":18446744073709551615,
+	got := must(strict.Object([]byte(`{"i":9007199254740993,"n":-9223372036854775808,"u":18446744073709551615,
 		"b":123456789012345678901234567890,"f":1.5,"e":1e2,"h":1e999,"z":-0}`)))
 	want := map[string]any{
 		"i": int64(9007199254740993), "n": int64(math.MinInt64), "u": uint64(math.MaxUint64),
