@@ -43,6 +43,7 @@ func startFiles(t *testing.T) (g *gateway, admin *http.Client) {
 			"implies": map[string][]string{"files.all": {"files.read"}}, "state": map[string]string{"name": "memory"},
 		}},
 	}), 1)
+	g.client.Transport = retrying{g.client.Transport}
 	if err := caddy.Load(config, true); err != nil {
 		t.Fatal(err)
 	}
