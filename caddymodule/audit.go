@@ -47,6 +47,7 @@ const (
 	causeUnavailable  = "unavailable" // cannot be judged at the moment
 	causeTenant       = "tenant"
 	causeMembership   = "membership"
+	causeReload       = "reload"
 	causeScope        = "scope"
 	causeRate         = "rate_limit"
 	causeSignal       = "tenant_signal" // a header or argument names another tenant

@@ -50,6 +50,7 @@ func parseDirective(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error)
 //		seal_keys <key>...
 //		keep_alive <duration>
 //		stream_close_delay <duration>
+//		call_drain <duration>
 //		preserve_host
 //		root_metadata on | off
 //	}
@@ -88,6 +89,7 @@ func (m *Handler) UnmarshalCaddyfile(d *caddyfile.Dispenser) error {
 		"seal_keys":           words(&m.SealKeys),
 		"keep_alive":          duration(&m.KeepAlive),
 		"stream_close_delay":  plainDuration(func(v time.Duration) { m.StreamCloseDelay = caddy.Duration(v) }),
+		"call_drain":          plainDuration(func(v time.Duration) { m.CallDrain = caddy.Duration(v) }),
 		"preserve_host":       flag(&m.PreserveHost),
 		"root_metadata":       onOff(func(on bool) { m.RootMetadata = on }),
 	})

@@ -50,6 +50,7 @@ func (m *Handler) serveEndpoint(w http.ResponseWriter, r *http.Request, next cad
 		in.serve(m, r, next)
 		return nil
 	}
+	defer m.drain.enter()()
 	t := &trail{}
 	r = withTrail(r, t)
 	replacerOf(r).Map(t.placeholder)

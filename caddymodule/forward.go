@@ -33,8 +33,10 @@ func (e *exchange) forward(w http.ResponseWriter, cors http.Header) (err error) 
 	}()
 	err = e.next.ServeHTTP(rw, e.r)
 	switch {
-	case rw.ended, e.endedByUs():
+	case rw.ended:
 		return nil
+	case e.endedByUs():
+		return e.endUnanswered(w, rw)
 	case err != nil && rw.unsent():
 		return e.upstreamFailed(w, err)
 	case err != nil:
@@ -50,13 +52,24 @@ func (e *exchange) forward(w http.ResponseWriter, cors http.Header) (err error) 
 // has been sent yet; a visibly broken connection otherwise.
 func (e *exchange) aborted(w http.ResponseWriter, rw *responseWriter) error {
 	switch {
-	case rw.ended, e.endedByUs():
+	case rw.ended:
 		return nil
+	case e.endedByUs():
+		return e.endUnanswered(w, rw)
 	case rw.unsent():
 		return e.upstreamFailed(w, errors.New("the server broke off its answer"))
 	default:
 		panic(http.ErrAbortHandler)
 	}
+}
+
+// endUnanswered answers a call that was ended by us before anything of an answer
+// was sent. Streams, and answers that had begun, just end.
+func (e *exchange) endUnanswered(w http.ResponseWriter, rw *responseWriter) error {
+	if !e.streams() && e.message != nil && rw.unsent() {
+		writeError(w, &mcp.Error{Status: http.StatusServiceUnavailable, Code: mcp.CodeInternalError, Message: "the call was ended before its answer", ID: e.requestID()})
+	}
+	return nil
 }
 
 // upstreamFailed answers for a server that could not be reached. The client gets

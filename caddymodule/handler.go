@@ -144,6 +144,11 @@ type Handler struct {
 	// clients resume.
 	StreamCloseDelay caddy.Duration `json:"stream_close_delay,omitempty"`
 
+	// CallDrain is how long calls that are running may go on under the old
+	// configuration after a reload, or after a stop without a grace period.
+	// Nothing goes on for a caller who is revoked meanwhile. Zero: 5m.
+	CallDrain caddy.Duration `json:"call_drain,omitempty"`
+
 	config            context.Context // done when the configuration is unloaded
 	logger            *zap.Logger
 	auditLogger       *zap.Logger
@@ -183,6 +188,7 @@ type Handler struct {
 	argumentChecker   *arguments.Checker
 	rootClaim         rootClaim
 	warned            *onceSet
+	drain             drain
 }
 
 // CaddyModule returns the Caddy module information.

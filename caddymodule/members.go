@@ -37,6 +37,7 @@ type MembersFile struct {
 
 	*membership.File     `json:"-"`
 	*membership.Watchers `json:"-"`
+	*membership.Holds    `json:"-"`
 }
 
 // CaddyModule returns the Caddy module information.
@@ -48,7 +49,7 @@ func (MembersFile) CaddyModule() caddy.ModuleInfo {
 func (m *MembersFile) Provision(ctx caddy.Context) (err error) {
 	logger := ctx.Logger()
 	config := m.FileConfig
-	m.Watchers = &membership.Watchers{}
+	m.Watchers, m.Holds = &membership.Watchers{}, &membership.Holds{}
 	config.OnChange = m.Notify
 	config.OnFault = func(fault error) {
 		if fault == nil {
@@ -61,10 +62,11 @@ func (m *MembersFile) Provision(ctx caddy.Context) (err error) {
 	return err
 }
 
-// Cleanup stops following the file.
+// Cleanup stops following the file, once no call runs any more that was let in
+// by it.
 func (m *MembersFile) Cleanup() error {
 	if m.File != nil {
-		m.File.Close()
+		m.CloseUnheld(m.File.Close)
 	}
 	return nil
 }
@@ -80,7 +82,8 @@ func (m *MembersFile) Cleanup() error {
 type MembersHTTP struct {
 	membership.HTTPConfig
 
-	*membership.HTTP `json:"-"`
+	*membership.HTTP  `json:"-"`
+	*membership.Holds `json:"-"`
 }
 
 // CaddyModule returns the Caddy module information.
@@ -102,14 +105,16 @@ func (m *MembersHTTP) Provision(caddy.Context) (err error) {
 			config.Header[name] = append(config.Header[name], value)
 		}
 	}
+	m.Holds = &membership.Holds{}
 	m.HTTP, err = membership.NewHTTP(config)
 	return err
 }
 
-// Cleanup lets connections go.
+// Cleanup lets connections go, once no call runs any more that was let in by
+// the service.
 func (m *MembersHTTP) Cleanup() error {
 	if m.HTTP != nil {
-		m.HTTP.Close()
+		m.CloseUnheld(m.HTTP.Close)
 	}
 	return nil
 }
@@ -188,6 +193,8 @@ var (
 	_ membership.Source  = (*MembersClaims)(nil)
 	_ membership.Watcher = (*MembersFile)(nil)
 	_ membership.Source  = (*MembersHTTP)(nil)
+	_ membership.Holder  = (*MembersFile)(nil)
+	_ membership.Holder  = (*MembersHTTP)(nil)
 	_ caddy.Provisioner  = (*MembersFile)(nil)
 	_ caddy.Provisioner  = (*MembersHTTP)(nil)
 	_ caddy.CleanerUpper = (*MembersFile)(nil)

@@ -84,6 +84,9 @@ func (m *Handler) Provision(ctx caddy.Context) error {
 			return fmt.Errorf("tenant: members: module %T is no membership source", module)
 		}
 		m.members = source
+		if held, ok := source.(membership.Holder); ok {
+			m.release = append(m.release, held.Hold())
+		}
 	}
 	if err := m.provisionShared(ctx); err != nil {
 		return err
@@ -162,13 +165,16 @@ func (m *Handler) provisionShared(ctx caddy.Context) (err error) {
 	return nil
 }
 
-// Cleanup gives back what Provision took. It is called after a failed
-// Provision as well.
+// Cleanup gives back what Provision took, once the last exchange is done. It is
+// called after a failed Provision as well.
 func (m *Handler) Cleanup() error {
-	for _, release := range m.release {
-		release()
-	}
+	releases := m.release
 	m.release = nil
+	m.drain.end(func() {
+		for _, release := range releases {
+			release()
+		}
+	})
 	return nil
 }
 

@@ -40,6 +40,9 @@ type StateMemory struct {
 	release func()
 }
 
+// storeKey is the store's key in the pool.
+func (StateMemory) storeKey() string { return "memory" }
+
 // CaddyModule returns the Caddy module information.
 func (StateMemory) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "mcp_app.state.memory", New: func() caddy.Module { return new(StateMemory) }}
@@ -117,7 +120,18 @@ func openState(ctx caddy.Context, raw json.RawMessage) (*sharedState, error) {
 	}
 	store, maxStale := module.SharedState()
 	s := &sharedState{store: store, shared: maxStale > 0}
-	s.revocations, s.release, err = acquireRevocations(store, maxStale)
+	retained := func() {}
+	if keyed, ok := module.(interface{ storeKey() string }); ok {
+		// Running calls need the store for longer than the module lives.
+		retained = retainStore(keyed.storeKey())
+	}
+	revocations, release, err := acquireRevocations(store, maxStale)
+	s.revocations, s.release = revocations, func() {
+		if release != nil {
+			release()
+		}
+		retained()
+	}
 	if err == nil && !s.shared {
 		s.revocations.UseStorage(ctx.Storage())
 	}
@@ -211,6 +225,14 @@ func acquireStore(key string, create func() (state.Store, error)) (state.Store, 
 		return nil, nil, err
 	}
 	return value.(pooledStore).Store, func() { _, _ = storePool.Delete(key) }, nil
+}
+
+// retainStore keeps a store that is in the pool.
+func retainStore(key string) (release func()) {
+	if _, _, err := storePool.LoadOrNew(key, func() (caddy.Destructor, error) { return nil, errors.New("no such store") }); err != nil {
+		return func() {}
+	}
+	return func() { _, _ = storePool.Delete(key) }
 }
 
 // acquireRevocations takes the revocation list of a store from the pool.

@@ -48,6 +48,7 @@ type StateRedis struct {
 
 	store   state.Store
 	release func()
+	key     string
 }
 
 // CaddyModule returns the Caddy module information.
@@ -77,7 +78,7 @@ func (m *StateRedis) Provision(caddy.Context) error {
 		}
 		*setting.into = text
 	}
-	key := fmt.Sprintf("redis %s %s", config.ID(), time.Duration(m.MaxStale))
+	m.key = fmt.Sprintf("redis %s %s", config.ID(), time.Duration(m.MaxStale))
 	if m.CA != "" {
 		pem, err := os.ReadFile(m.CA)
 		if err != nil {
@@ -88,12 +89,15 @@ func (m *StateRedis) Provision(caddy.Context) error {
 			return fmt.Errorf("ca: %s holds no certificate in PEM", m.CA)
 		}
 		config.TLS = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
-		key += fmt.Sprintf(" %x", sha256.Sum256(pem))
+		m.key += fmt.Sprintf(" %x", sha256.Sum256(pem))
 	}
 	var err error
-	m.store, m.release, err = acquireStore(key, func() (state.Store, error) { return state.NewRedis(config) })
+	m.store, m.release, err = acquireStore(m.key, func() (state.Store, error) { return state.NewRedis(config) })
 	return err
 }
+
+// storeKey is the store's key in the pool.
+func (m *StateRedis) storeKey() string { return m.key }
 
 // Cleanup gives the store back.
 func (m *StateRedis) Cleanup() error { return giveBack(&m.release) }

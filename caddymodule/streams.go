@@ -1,6 +1,7 @@
 package caddymodule
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -47,6 +48,11 @@ func (e *exchange) bind() (release func()) {
 	releases = append(releases, e.guardRegistration(ended))
 	if e.streams() {
 		releases = append(releases, e.bindStream(end))
+	} else {
+		releases = append(releases, e.afterUnload(
+			func() time.Duration { return cmp.Or(time.Duration(e.CallDrain), defaultCallDrain) },
+			func() { ended(causeReload, "the call went on for longer than call_drain after a reload") },
+		))
 	}
 	return func() {
 		for _, release := range releases {
@@ -61,13 +67,12 @@ func (e *exchange) bindStream(end func()) (release func()) {
 	open.Inc()
 	// Caddy cancels the context of a configuration when the next one has taken
 	// over; without this, streams would go on under the old rules for good.
-	unbind := context.AfterFunc(e.config, func() {
+	unbind := e.afterUnload(func() time.Duration {
 		if caddy.Exiting() { // without a grace period Caddy waits for every stream
-			end()
-			return
+			return 0
 		}
-		time.AfterFunc(time.Duration(e.StreamCloseDelay), end)
-	})
+		return time.Duration(e.StreamCloseDelay)
+	}, end)
 	var expired *time.Timer
 	if !e.principal.Expiry.IsZero() {
 		expired = time.AfterFunc(time.Until(e.principal.Expiry)+e.leeway(), end)

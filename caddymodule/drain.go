@@ -1,0 +1,73 @@
+package caddymodule
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// defaultCallDrain is how long a running call may go on after a reload.
+const defaultCallDrain = 5 * time.Minute
+
+// drain keeps what a configuration holds until the last exchange under it is
+// done: a running call outlives the configuration, and must still be told when
+// its caller is revoked or no member any more. The zero value is ready.
+type drain struct {
+	mu      sync.Mutex
+	running int
+	release func() // set once the configuration is unloaded
+}
+
+// enter notes an exchange, until leave is called once.
+func (d *drain) enter() (leave func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.running++
+	return d.leave
+}
+
+func (d *drain) leave() {
+	d.mu.Lock()
+	d.running--
+	release := d.takeLocked()
+	d.mu.Unlock()
+	release()
+}
+
+// end calls release when no exchange runs any more, at once if none does.
+func (d *drain) end(release func()) {
+	d.mu.Lock()
+	d.release = release
+	release = d.takeLocked()
+	d.mu.Unlock()
+	release()
+}
+
+// takeLocked returns what is to be released now.
+func (d *drain) takeLocked() func() {
+	release := d.release
+	if release == nil || d.running > 0 {
+		return func() {}
+	}
+	d.release = nil
+	return release
+}
+
+// afterUnload calls end, from another goroutine, some time after the
+// configuration was unloaded, unless the exchange is over before.
+func (e *exchange) afterUnload(delay func() time.Duration, end func()) (release func()) {
+	over := make(chan struct{})
+	unbind := context.AfterFunc(e.config, func() {
+		timer := time.NewTimer(delay())
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			end()
+		case <-over:
+		}
+	})
+	return func() {
+		unbind()
+		close(over)
+	}
+}
