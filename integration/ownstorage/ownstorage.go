@@ -5,14 +5,13 @@ package ownstorage
 import (
 	"fmt"
 	"os"
-	"testing"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/certmagic"
 )
 
-// Main is the body of a TestMain. It does not return.
-func Main(m *testing.M) {
+// Main is the body of a TestMain, whose argument it takes. It does not return.
+func Main(m interface{ Run() int }) {
 	dir, err := os.MkdirTemp("", "mcp-app-test-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
