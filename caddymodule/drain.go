@@ -4,6 +4,9 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyevents"
 )
 
 // defaultCallDrain is how long a running call may go on after a reload.
@@ -70,4 +73,31 @@ func (e *exchange) afterUnload(delay func() time.Duration, end func()) (release 
 		unbind()
 		close(over)
 	}
+}
+
+// untilStop is the context of a configuration, done also when the process begins
+// to stop: without a grace period Caddy waits for every stream before it
+// unloads the configuration.
+func untilStop(ctx caddy.Context) (context.Context, error) {
+	app, err := ctx.App("events")
+	if err != nil {
+		return nil, err
+	}
+	events, ok := app.(*caddyevents.App)
+	if !ok {
+		return ctx, nil
+	}
+	until, cancel := context.WithCancel(ctx)
+	return until, events.On("stopping", stopHandler(cancel))
+}
+
+// stopHandler calls itself when the process, not only a configuration, stops.
+type stopHandler func()
+
+// Handle implements caddyevents.Handler.
+func (h stopHandler) Handle(context.Context, caddy.Event) error {
+	if caddy.Exiting() {
+		h()
+	}
+	return nil
 }

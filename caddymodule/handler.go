@@ -188,7 +188,7 @@ type Handler struct {
 	argumentChecker   *arguments.Checker
 	rootClaim         rootClaim
 	warned            *onceSet
-	drain             drain
+	drain             *drain
 }
 
 // CaddyModule returns the Caddy module information.

@@ -11,7 +11,7 @@ const here = " # here"
 
 // mistakes are lines of a mcp_app block, and what its author is told.
 var mistakes = []struct{ name, lines, want string }{
-	{"unknown subdirective", "resorce https://x" + here, `unrecognized subdirective "resorce", expected one of: audit, auth, hosts, identity,`},
+	{"unknown subdirective", "resorce https://x" + here, `unrecognized subdirective "resorce", expected one of: audit, auth, call_drain, hosts, identity,`},
 	{"unknown line of auth", "auth {\nisuer https://id.example" + here + "\n}", `unrecognized subdirective "isuer", expected one of:`},
 	{"unknown line of an issuer", "auth {\nissuer https://id.example {\njwks https://x" + here + "\n}\n}", `unrecognized subdirective "jwks", expected one of: algorithms, jwks_url, token_type`},
 	{"unknown line of a rule", "policy {\ntool x {\nscope a" + here + "\n}\n}", `unrecognized subdirective "scope", expected one of:`},

@@ -47,11 +47,16 @@ const maxSchemas = 4096
 // the issuer must keep neither Caddy from starting nor a config from validating.
 func (m *Handler) Provision(ctx caddy.Context) error {
 	m.logger = ctx.Logger()
-	m.config = ctx
+	config, err := untilStop(ctx)
+	if err != nil {
+		return fmt.Errorf("events: %w", err)
+	}
+	m.config = config
 	if err := m.provisionAudit(); err != nil {
 		return fmt.Errorf("audit: %w", err)
 	}
 	m.hints = &hints{}
+	m.drain = &drain{}
 	m.schemas = lru.New[mcp.Holder, *openai.SettingsSchema](maxSchemas, 0)
 	m.advertised = newAdvertised()
 	m.argumentChecker = &arguments.Checker{}
@@ -67,7 +72,6 @@ func (m *Handler) Provision(ctx caddy.Context) error {
 	if err := m.check(); err != nil {
 		return err
 	}
-	var err error
 	rules := *m.Policy
 	rules.Mixed = m.Auth.Mode == modeMixed
 	rules.HiddenHeaders = []string{m.identity.prefix}
@@ -168,6 +172,9 @@ func (m *Handler) provisionShared(ctx caddy.Context) (err error) {
 // Cleanup gives back what Provision took, once the last exchange is done. It is
 // called after a failed Provision as well.
 func (m *Handler) Cleanup() error {
+	if m.drain == nil { // Provision failed at once
+		return nil
+	}
 	releases := m.release
 	m.release = nil
 	m.drain.end(func() {

@@ -42,8 +42,9 @@ http://127.0.0.1:%[2]d {
 
 // replica is one process.
 type replica struct {
-	url   string
-	admin *http.Client
+	url     string
+	admin   *http.Client
+	process *os.Process
 }
 
 func build(t *testing.T) string {
@@ -80,7 +81,7 @@ func start(t *testing.T, binary, upstream, redis string) *replica {
 		return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(dir, "a.sock"))
 	}}
 	t.Cleanup(transport.CloseIdleConnections)
-	r := &replica{fmt.Sprintf("http://127.0.0.1:%d/mcp", port), &http.Client{Transport: transport}}
+	r := &replica{fmt.Sprintf("http://127.0.0.1:%d/mcp", port), &http.Client{Transport: transport}, process.Process}
 	statetest.Eventually(t, "the gateway", func() bool {
 		connection, err := new(net.Dialer).DialContext(t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if err == nil {
