@@ -2,6 +2,7 @@ package discover
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,8 +45,9 @@ func run(m *testing.M) (int, error) {
 	return m.Run(), nil
 }
 
-// command is one run of caddy mcp-app discover.
+// command is one run of caddy mcp-app discover, or of another verb.
 type command struct {
+	verb  string
 	args  []string
 	env   []string
 	stdin string
@@ -55,7 +57,7 @@ type command struct {
 // run returns the exit code and what was printed.
 func (c command) run(t *testing.T) (code int, stdout, stderr string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), binary, append([]string{"mcp-app", "discover"}, c.args...)...)
+	cmd := exec.CommandContext(t.Context(), binary, append([]string{"mcp-app", cmp.Or(c.verb, "discover")}, c.args...)...)
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "NO_PROXY=*"}, c.env...)
 	cmd.Stdin, cmd.Dir = strings.NewReader(c.stdin), c.dir
 	var out, errs bytes.Buffer
