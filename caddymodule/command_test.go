@@ -20,6 +20,12 @@ import (
 // Caddy makes of the error.
 func runCommand(t testing.TB, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
+	return runRoot(t, append([]string{"mcp-app"}, args...)...)
+}
+
+// runRoot runs caddy, as far as it is ours.
+func runRoot(t testing.TB, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
 	root := &cobra.Command{Use: "caddy", SilenceUsage: true}
 	cmd := &cobra.Command{Use: "mcp-app <verb>"}
 	setUpCommand(cmd)
@@ -27,7 +33,7 @@ func runCommand(t testing.TB, args ...string) (code int, stdout, stderr string) 
 	var out, errs bytes.Buffer
 	root.SetOut(&out)
 	root.SetErr(&errs)
-	root.SetArgs(append([]string{"mcp-app"}, args...))
+	root.SetArgs(args)
 	err := root.ExecuteContext(t.Context())
 	switch {
 	case err == nil:

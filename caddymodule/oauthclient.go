@@ -55,6 +55,7 @@ type Exchange struct {
 	// Audience and Resource say whom the token is for: a name that the
 	// authorization server knows, or the server's URL. At least one is required.
 	Audience string `json:"audience,omitempty"`
+	// Resource says the same by the server's URL (RFC 8707).
 	Resource string `json:"resource,omitempty"`
 	// Scopes asked for. Default: what the authorization server decides.
 	Scopes []string `json:"scopes,omitempty"`

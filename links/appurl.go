@@ -1,6 +1,3 @@
-// Package links checks, builds and takes apart the URLs that lead into a plugin
-// app: app-relative URLs, plugin app links, and the choice between them and an
-// ordinary web address.
 package links
 
 import (

@@ -1,11 +1,3 @@
-// Package mcp reads and rewrites the Model Context Protocol as it travels over
-// Streamable HTTP, for a gateway that must neither misread a request nor let an
-// answer pass unfiltered.
-//
-// It works on raw JSON (package rawjson) and knows two eras: legacy, up to
-// revision 2025-11-25, with `initialize` and sessions, and modern, from
-// 2026-07-28 on, where every request stands alone. Who may see what is asked of
-// interfaces; nothing here knows about tokens, tenants or Caddy.
 package mcp
 
 import "time"

@@ -1,12 +1,3 @@
-// Package policy decides who may do what on an MCP endpoint: it turns verified
-// token claims into a [Principal] of exactly one tenant, and reviewable rules
-// into a [View] of what that principal may see.
-//
-// Every place that shows or uses a name (lists, calls, reads, capabilities)
-// asks the same View, so that no two of them can disagree. The package knows
-// neither HTTP bodies nor Caddy. Its parts that stand alone are packages of
-// their own: conditions in celrule, members in membership, tool arguments in
-// arguments, rate limits in ratelimit, tokens in token.
 package policy
 
 import "time"

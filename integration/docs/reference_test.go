@@ -11,6 +11,7 @@ import (
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 
 	"github.com/caddy-mcp-app/caddy-mcp-app/caddymodule"
+	"github.com/caddy-mcp-app/caddy-mcp-app/integration/docs/reference/pages"
 )
 
 // TestReferenceNamesWhatTheParserKnows compares the tables of the reference with
@@ -20,13 +21,58 @@ func TestReferenceNamesWhatTheParserKnows(t *testing.T) {
 	known, documented := parserWords(t), referenceWords(t)
 	for _, name := range slices.Sorted(maps.Keys(known)) {
 		if !documented[name] {
-			t.Errorf("README.md, Reference: %q is not in the table of its block", name)
+			t.Errorf("docs/reference.md: %q is not in the table of its block; write it into %s", name, tables)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(documented)) {
 		if !known[name] {
-			t.Errorf("README.md, Reference: the parser does not know %q", name)
+			t.Errorf("docs/reference.md: the parser does not know %q; correct %s", name, tables)
 		}
+	}
+}
+
+// tables is where the rows of the reference are written by hand.
+const tables = "integration/docs/reference/pages/caddyfile.txt and run go run ./integration/docs/reference"
+
+// TestGeneratedPagesAreFresh makes every generated document again.
+func TestGeneratedPagesAreFresh(t *testing.T) {
+	for name, write := range pages.Generated {
+		want, err := write(root)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if read(t, name) != string(want) {
+			t.Errorf("%s is stale: run go run ./integration/docs/reference", name)
+		}
+	}
+}
+
+// TestRowsNameFieldsThatThereAre compares the last column of the tables with the
+// JSON fields that the code has.
+func TestRowsNameFieldsThatThereAre(t *testing.T) {
+	reference := parseDocument("docs/reference.md", read(t, "docs/reference.md"))
+	fields := make(map[string]bool)
+	for _, line := range reference.section(t, "## JSON") {
+		if match := regexp.MustCompile("^\\| `([^`]+)` \\|").FindStringSubmatch(line); match != nil {
+			fields[match[1][strings.LastIndex(match[1], ".")+1:]] = true
+		}
+	}
+	rows := 0
+	for _, line := range reference.section(t, "## Caddyfile") {
+		if !strings.HasPrefix(line, "| `") {
+			continue
+		}
+		cells := strings.Split(strings.TrimSuffix(line, " |"), " | ")
+		for _, span := range codeSpan.FindAllStringSubmatch(cells[len(cells)-1], -1) {
+			rows++
+			if !fields[span[1]] {
+				t.Errorf("docs/reference.md: no JSON field is called %q: %s", span[1], line)
+			}
+		}
+	}
+	if rows < 100 {
+		t.Errorf("only %d fields are named in the tables", rows)
 	}
 }
 
@@ -38,10 +84,10 @@ var codeSpan = regexp.MustCompile("`([^`]+)`")
 // names the word that begins a line.
 func referenceWords(t *testing.T) map[string]bool {
 	t.Helper()
-	readme := parseDocument("README.md", read(t, "README.md"))
+	reference := parseDocument("docs/reference.md", read(t, "docs/reference.md"))
 	words := make(map[string]bool)
 	var blocks []string
-	for _, line := range readme.section(t, "## Reference") {
+	for _, line := range reference.section(t, "## Caddyfile") {
 		if strings.HasPrefix(line, "### ") {
 			blocks = nil
 			for _, span := range codeSpan.FindAllStringSubmatch(line, -1) {

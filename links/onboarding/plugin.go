@@ -1,6 +1,3 @@
-// Package onboarding checks the onboarding skill of a plugin's folder, and
-// writes what declares it: the member of the plugin's manifest and the entry of
-// a marketplace file.
 package onboarding
 
 import (

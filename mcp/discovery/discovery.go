@@ -1,13 +1,3 @@
-// Package discovery asks an MCP server what it offers, as a client would: the
-// modern era first, then the legacy one, all pages, whatever framing the server
-// chooses. It calls nothing but discovery methods; no tool, prompt or resource
-// is ever used.
-//
-// It shares the reading of answers and pages with the gateway's own catalog (see
-// [mcp.Conversation]) and adds what a stranger needs who asks over the network:
-// a deadline that also ends a silent server, refused redirects and cookies,
-// failures as classes with advice, and the evidence of every request. Text of
-// the server is for [Clean] before anybody sees it.
 package discovery
 
 import (

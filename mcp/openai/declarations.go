@@ -89,7 +89,7 @@ type Entrypoint struct {
 
 // QuickAction is a button that calls a tool of the same server.
 type QuickAction struct {
-	Title     string          `json:"title"`
+	Title     string          `json:"title"`               // shown on the button
 	Icons     []Icon          `json:"icons"`               // at least one
 	Tool      string          `json:"tool"`                // exact name
 	Arguments json.RawMessage `json:"arguments,omitempty"` // an object; empty means none
@@ -145,12 +145,16 @@ type Tool struct {
 	// characters.
 	Name string `json:"name"`
 
-	// The hints of MCP. Unset keeps the server's own. A hint that makes a tool
-	// look safer than the server says is refused when it is seen.
-	ReadOnly    *bool `json:"read_only,omitempty"`
+	// ReadOnly is readOnlyHint, the first of the four hints of MCP. Unset keeps
+	// the server's own. A hint that makes a tool look safer than the server says
+	// is refused when it is seen.
+	ReadOnly *bool `json:"read_only,omitempty"`
+	// Destructive is destructiveHint: the tool may delete or overwrite.
 	Destructive *bool `json:"destructive,omitempty"`
-	Idempotent  *bool `json:"idempotent,omitempty"`
-	OpenWorld   *bool `json:"open_world,omitempty"`
+	// Idempotent is idempotentHint: calling twice is calling once.
+	Idempotent *bool `json:"idempotent,omitempty"`
+	// OpenWorld is openWorldHint: the tool reaches beyond its own data.
+	OpenWorld *bool `json:"open_world,omitempty"`
 
 	// Description replaces that of a tool named exactly; a pattern only gives
 	// it to tools that have none.
@@ -159,10 +163,10 @@ type Tool struct {
 	// Title replaces the tool's title; only for an exact name.
 	Title string `json:"title,omitempty"`
 
-	// Invoking and Invoked are the status texts while the tool runs and
-	// afterwards, each of at most 64 characters.
+	// Invoking is the status text while the tool runs, of at most 64 characters.
 	Invoking string `json:"invoking,omitempty"`
-	Invoked  string `json:"invoked,omitempty"`
+	// Invoked is the status text afterwards, of at most 64 characters.
+	Invoked string `json:"invoked,omitempty"`
 
 	// Visibility lists who may use the tool: model, app or both.
 	Visibility []string `json:"visibility,omitempty"`

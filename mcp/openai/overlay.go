@@ -1,20 +1,3 @@
-// Package openai puts the OpenAI extensions of MCP on messages of a server that
-// knows nothing of them, and checks the messages of one that does.
-//
-// The operator's words are [Declarations]. [Compile] checks them once and gives
-// an [Overlay], which is then applied to raw JSON: one element of a tools/list,
-// one content item of a resources/read, the capabilities of a discover or
-// initialize result. Every edit replaces single members; all other bytes stay
-// as the server wrote them, and applying an Overlay twice gives the same bytes
-// as once.
-//
-// What does not qualify is left undeclared and reported as a [Finding]: a host
-// ignores a wrong declaration without a word, so the word has to come from
-// here. The validators (settings, mentions, forms, file input) return errors
-// instead, because there the message itself is at stake.
-//
-// The package knows no HTTP and no policy. Where an answer depends on the
-// caller, it is handed in as a [Catalog] or a visibility function.
 package openai
 
 import (

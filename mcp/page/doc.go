@@ -50,6 +50,20 @@
 //
 //	<meta name="mcp-app-page" content="off">
 //
+// # Guarantees
+//
+// The script goes in at one place, at the start of the head; no other byte of the
+// page changes, and injecting twice is injecting once. It needs no network and no
+// eval, holds every link to the rules of package links before the page hears of
+// it, and posts to the host alone.
+//
+// # Trade-offs
+//
+// A page whose own policy forbids the script keeps its policy and does without the
+// client: loosening a policy is the operator's to decide, and the [Finding] says
+// what to write. The client is in each page, a few kilobytes, because pages in
+// sandboxed frames can share nothing.
+//
 // # What is proven, and what is not
 //
 // The tests in integration/page run the client in Chromium, in sandboxed frames

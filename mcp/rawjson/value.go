@@ -1,10 +1,3 @@
-// Package rawjson reads and edits JSON as bytes: it checks a text strictly
-// once, then finds and replaces single members without touching any other
-// byte.
-//
-// Typed structs lose members they do not know and invent others; a gateway
-// must do neither. A [Value] is therefore a part of the original text, and an
-// edit copies everything around the changed member as it stands.
 package rawjson
 
 import (

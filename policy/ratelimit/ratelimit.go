@@ -44,6 +44,7 @@ const MaxWindow = 24 * time.Hour
 
 // Config lists limits, all of which count.
 type Config struct {
+	// Limits are all asked; a message must fit each of them. Default: none.
 	Limits []Limit `json:"limits,omitempty"`
 	// OnFault is for times when the shared counters cannot be reached: "local"
 	// (the default: each process counts for itself), "allow" (nothing is

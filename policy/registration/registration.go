@@ -1,11 +1,3 @@
-// Package registration keeps ephemeral registrations: a short-lived id under
-// which one endpoint shows a few tools only, for a number of calls.
-//
-// An id narrows what its bearer may do anyway and never identifies anybody. It
-// is a secret all the same, since it tells what somebody is working on and lets
-// others use up the calls: only its SHA-256 is kept. Registrations live in a
-// [state.Store], so that replicas agree about them; while that cannot be asked
-// nothing is known about an id, and nobody is let in with one.
 package registration
 
 import (

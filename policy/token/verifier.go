@@ -1,6 +1,3 @@
-// Package token authenticates MCP requests as an OAuth 2.0 resource server: it
-// takes bearer tokens from headers, verifies them against the signing keys of
-// their issuers, and writes challenges and resource metadata.
 package token
 
 import (
