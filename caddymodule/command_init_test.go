@@ -92,11 +92,14 @@ func TestInitWritesRulesByWhatToolsSayOfThemselves(t *testing.T) {
 // stay in comments.
 func TestInitWritesNothingThatAServerSlipsIn(t *testing.T) {
 	t.Setenv("MCP_APP_TEST_SECRET", "s3cret-value")
-	for _, name := range []string{
+	names := []string{
 		"{env.MCP_APP_TEST_SECRET}", "{$MCP_APP_TEST_SECRET}", "{$NONE:*}", "{path}", "{", "}", "a{b", "a}b", "}\n}\n:80 {\n respond ok",
 		"a\nb", "a\r\nb", "a\"b", `"`, "a`b", "`", `a\`, `a\"b`, "*", "a*", "<<EOF", "#", "a #b", " a", "a ", "a\tb", "a\u2028b", "a\u202eb",
-		"a\x00b", "\ufeffa", strings.Repeat("a", 300), "import", "@x", "a b", "tool", "größe", "deny", "-", "//", "a,b", "https://x", "a;b", "'a'", "(a)", "&(a)", "a=b", "~", "a%2fb",
-	} {
+		"a\x00b", "\ufeffa", strings.Repeat("a", 300),
+	}
+	unsafe := len(names)
+	names = append(names, "import", "@x", "a b", "tool", "größe", "deny", "-", "//", "a,b", "https://x", "a;b", "'a'", "(a)", "&(a)", "a=b", "~", "a%2fb")
+	for i, name := range names {
 		t.Run(fmt.Sprintf("%.20q", name), func(t *testing.T) {
 			quoted, _ := json.Marshal(name)
 			tools := fmt.Sprintf(`[{"name":%s,"title":%[1]s,"description":%[1]s,"annotations":{"readOnlyHint":true},"inputSchema":{"type":"object"}},
@@ -106,6 +109,10 @@ func TestInitWritesNothingThatAServerSlipsIn(t *testing.T) {
 				t.Fatalf("exit %d, %s", code, stderr)
 			}
 			validDraft(t, stdout)
+			rules := strings.Count(stdout, "\n\t\t\ttool ")
+			if want := map[bool]int{true: 1, false: 2}[i < unsafe]; rules != want {
+				t.Errorf("%d rules, want %d:\n%s", rules, want, stdout)
+			}
 			for line := range strings.Lines(stdout) {
 				if strings.HasPrefix(strings.TrimSpace(line), "#") && strings.Contains(line, "{$") {
 					t.Errorf("the environment is put into %q", line)

@@ -2,6 +2,7 @@ package docs
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -51,8 +52,52 @@ func TestCaddyfilesAreValid(t *testing.T) {
 		whole++
 		t.Run(path, func(t *testing.T) { validate(t, adapt(t, read(t, path))) })
 	}
+	for _, path := range files(t, func(name string) bool { return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml") }) {
+		for line, text := range insideYAML(read(t, path)) {
+			whole++
+			t.Run(fmt.Sprintf("%s:%d", path, line), func(t *testing.T) { validate(t, adapt(t, text)) })
+		}
+	}
 	if whole < 2 {
 		t.Errorf("only %d Caddyfiles found; README.md and Caddyfile.example have one each at least", whole)
+	}
+}
+
+// yamlCaddyfile begins a Caddyfile in a ConfigMap or the configs of Compose.
+var yamlCaddyfile = regexp.MustCompile(`^( *)[\w.-]*(?i:caddyfile)[\w.-]*: *\|[-+]?$`)
+
+// insideYAML finds the Caddyfiles that stand as block scalars in a YAML file, by
+// the line in which they begin.
+func insideYAML(text string) map[int]string {
+	found := make(map[int]string)
+	lines := strings.Split(text, "\n")
+	for i := 0; i < len(lines); i++ {
+		match := yamlCaddyfile.FindStringSubmatch(lines[i])
+		if match == nil {
+			continue
+		}
+		start, indent := i+2, -1
+		var b strings.Builder
+		for i++; i < len(lines); i++ {
+			depth := len(lines[i]) - len(strings.TrimLeft(lines[i], " "))
+			if strings.TrimSpace(lines[i]) != "" && depth <= len(match[1]) {
+				break
+			}
+			if indent < 0 {
+				indent = depth
+			}
+			b.WriteString(lines[i][min(indent, depth):] + "\n")
+		}
+		i--
+		found[start] = strings.TrimRight(b.String(), "\n") + "\n"
+	}
+	return found
+}
+
+func TestCaddyfilesAreFoundInYAML(t *testing.T) {
+	found := insideYAML("data:\n  Caddyfile: |\n    :80 {\n    \trespond ok\n    }\n\n  other: |\n    x\n")
+	if len(found) != 1 || found[3] != ":80 {\n\trespond ok\n}\n" {
+		t.Errorf("found %v", found)
 	}
 }
 

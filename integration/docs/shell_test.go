@@ -55,7 +55,7 @@ func TestShellBlocksAreAlive(t *testing.T) {
 			if strings.Contains(script, "$WORK/caddy") && !strings.Contains(script, "go build") {
 				script = "go build -o \"$WORK/caddy\" ./cmd/caddy\n" + script
 			}
-			run := exec.CommandContext(t.Context(), bash, "-c", script) //nolint:gosec // our own documents
+			run := exec.CommandContext(t.Context(), bash, "-c", script)
 			run.Dir = root
 			run.Env = append(os.Environ(), "WORK="+work, "HOME="+home(t), "XDG_DATA_HOME="+work, "XDG_CONFIG_HOME="+work, "GOFLAGS="+os.Getenv("GOFLAGS")+" -buildvcs=false")
 			if output, err := run.CombinedOutput(); err != nil {

@@ -106,8 +106,7 @@ func (c *collector) visit(path string, t reflect.Type) error {
 }
 
 func (c *collector) fields(at int, path string, t reflect.Type) error {
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case f.Anonymous && name == "":
