@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/openai"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
@@ -34,8 +35,9 @@ type worldServer struct {
 	sse                          bool
 	free                         []string // names for free text
 
-	asked []string // the names that requests were about
-	subs  []string // resources that somebody subscribed to
+	mu    sync.Mutex // the gateway asks questions of its own beside the caller's
+	asked []string   // the names that requests were about
+	subs  []string   // resources that somebody subscribed to
 	watch func(r *http.Request, body []byte)
 	plain bool // free text is always the same
 }
@@ -234,6 +236,8 @@ func (s *worldServer) has(name string) bool {
 }
 
 func (s *worldServer) answer(q worldRequest) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	about := q.Params.Name + q.Params.URI + q.Params.Ref.Name + q.Params.Ref.URI
 	if about != "" {
 		s.asked = append(s.asked, about)
@@ -282,6 +286,22 @@ func (s *worldServer) notices() string {
 		out += fmt.Sprintf("data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\",\"params\":{\"uri\":%q}}\n\n", uri)
 	}
 	return out
+}
+
+// askedFor returns the names that requests were about, from the n-th on.
+func (s *worldServer) askedFor(n int) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.asked[n:])
+}
+
+// subscribed returns what was subscribed to since it was asked for last.
+func (s *worldServer) subscribed() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	subs := s.subs
+	s.subs = nil
+	return subs
 }
 
 // ServeHTTP implements caddyhttp.Handler.

@@ -290,7 +290,7 @@ func (w *messageWorld) live(t *testing.T, tally *worldTally) {
 			t.Fatalf("world %d, action %d, modern %v, %+v: %s\npolicy %+v\nopenai %+v\nserver %+v", tally.worlds.Load(), i, w.modern, *w.principal, problem, w.module.Policy, w.module.OpenAI, w.worldServer)
 		}
 	}
-	for _, name := range w.asked {
+	for _, name := range w.askedFor(0) {
 		if w.hides(name) {
 			t.Fatalf("the server was asked for %s, which is hidden from %+v\n%+v", name, *w.principal, w.module.Policy)
 		}

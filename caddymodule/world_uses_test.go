@@ -12,7 +12,7 @@ import (
 // use sends a request about a name and checks that a hidden one is answered as
 // an unknown one.
 func (w *messageWorld) use(tally *worldTally, method, params, name string) string {
-	before := len(w.asked)
+	before := len(w.askedFor(0))
 	status, messages, err := w.send(method, strings.ReplaceAll(params, "NAME", name))
 	tally.messages.Add(1)
 	if err != nil || len(messages) == 0 {
@@ -25,7 +25,7 @@ func (w *messageWorld) use(tally *worldTally, method, params, name string) strin
 			w.inspect(message, "", tally)
 		}
 		allowed := w.verdict(name) == policy.Allowed
-		reached := slices.Contains(w.asked[before:], name)
+		reached := slices.Contains(w.askedFor(before), name)
 		if works := answer.Get("result").Exists(); reached != allowed || allowed && !works {
 			return fmt.Sprintf("%s %s is allowed: %v, reaches the server: %v, and is answered with %d %s", method, name, allowed, reached, status, answer)
 		}
@@ -161,12 +161,12 @@ func (w *messageWorld) subscribe(tally *worldTally) string {
 	if !w.modern {
 		return ""
 	}
-	w.subs = nil
+	w.subscribed()
 	if _, _, err := w.ask(tally, "subscriptions/listen", `"notifications":{"resourceSubscriptions":["`+strings.Join(w.resources, `","`)+`"]}`); err != nil {
 		return err.Error()
 	}
-	if want := w.shownOf(policy.Resource, w.resources); !slices.Equal(w.subs, want) {
-		return fmt.Sprintf("subscribed to %q, want %q", w.subs, want)
+	if got, want := w.subscribed(), w.shownOf(policy.Resource, w.resources); !slices.Equal(got, want) {
+		return fmt.Sprintf("subscribed to %q, want %q", got, want)
 	}
 	return ""
 }

@@ -23,6 +23,13 @@ type scripted struct {
 	headers []http.Header
 }
 
+// offer changes what the server lists from now on.
+func (s *scripted) offer(tools string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tools = tools
+}
+
 func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var message struct {
 		Method string          `json:"method"`
@@ -32,10 +39,11 @@ func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.Unmarshal(body, &message)
 	s.mu.Lock()
 	s.headers = append(s.headers, r.Header.Clone())
+	tools := s.tools
 	s.mu.Unlock()
 	result := `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}` + s.more() + `},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"scripted\u001b[2J","version":"1"}}}`
 	if message.Method == "tools/list" {
-		result = `{"tools":` + s.tools + `}`
+		result = `{"tools":` + tools + `}`
 	}
 	member := "result"
 	if message.Method == "prompts/list" {
@@ -137,15 +145,15 @@ func TestADifferenceIsShownAndFound(t *testing.T) {
 		t.Errorf("the same: exit %d, %s", code, stdout)
 	}
 	// Another order and other spelling is no difference.
-	server.tools = `[{"inputSchema":{"required":["id"],"properties":{"id":{"type":["string","integer"]}},"type":"object"},"annotations":{"destructiveHint":true,"title":"Delete\u202E"},"description":"\u0044eletes a part.","name":"cad.delete"},` +
-		`{"name":"cad.library","title":"All parts","annotations":{"readOnlyHint":true,"destructiveHint":false,"openWorldHint":false},"inputSchema":{"type":"object","properties":{"path":{"type":"string","maxLength":9}}},"_meta":{"openai/ui":{"entrypoints":[{"type":"global"},{"type":"file","extensions":[".stl"]}]}}}]`
+	server.offer(`[{"inputSchema":{"required":["id"],"properties":{"id":{"type":["string","integer"]}},"type":"object"},"annotations":{"destructiveHint":true,"title":"Delete\u202E"},"description":"\u0044eletes a part.","name":"cad.delete"},` +
+		`{"name":"cad.library","title":"All parts","annotations":{"readOnlyHint":true,"destructiveHint":false,"openWorldHint":false},"inputSchema":{"type":"object","properties":{"path":{"type":"string","maxLength":9}}},"_meta":{"openai/ui":{"entrypoints":[{"type":"global"},{"type":"file","extensions":[".stl"]}]}}}]`)
 	if code, stdout, _ := (command{args: []string{address, "--diff", file}}).run(t); code != 1 || stdout != "~ cad.library: inputSchema, title\n" {
 		t.Errorf("changed: exit %d, %s", code, stdout)
 	}
 	if code, stdout, _ := (command{args: []string{address, "--diff", file, "--allowed-tools", "cad.delete"}}).run(t); code != 0 || stdout != "No difference.\n" {
 		t.Errorf("changed elsewhere: exit %d, %s", code, stdout)
 	}
-	server.tools = `[{"name":"cad.new","inputSchema":{}}]`
+	server.offer(`[{"name":"cad.new","inputSchema":{}}]`)
 	if code, stdout, _ := (command{args: []string{address, "--diff", file}}).run(t); code != 1 || stdout != "+ cad.new\n- cad.delete\n- cad.library\n" {
 		t.Errorf("replaced: exit %d, %s", code, stdout)
 	}
