@@ -143,7 +143,7 @@ func TestTheClientFails(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := w.request(t, ctx, w.token(t), body)
+		r := w.request(ctx, t, w.token(t), body)
 		r.Close = true
 		if err := r.Write(conn); err != nil {
 			t.Fatal(err)

@@ -179,7 +179,7 @@ func (w *world) token(t *testing.T) string {
 	return text
 }
 
-func (w *world) request(t *testing.T, ctx context.Context, token, body string) *http.Request {
+func (w *world) request(ctx context.Context, t *testing.T, token, body string) *http.Request {
 	t.Helper()
 	method := http.MethodPost
 	if body == "" {
@@ -213,7 +213,7 @@ type got struct {
 
 func (w *world) send(t *testing.T, token, body string) got {
 	t.Helper()
-	return w.do(w.request(t, t.Context(), token, body))
+	return w.do(w.request(t.Context(), t, token, body))
 }
 
 func (w *world) do(r *http.Request) got {
@@ -233,7 +233,7 @@ func (w *world) all(t *testing.T, body string, timeout time.Duration) []got {
 	var clients sync.WaitGroup
 	for i := range answers {
 		ctx, cancel := context.WithTimeout(t.Context(), timeout)
-		request := w.request(t, ctx, w.token(t), body)
+		request := w.request(ctx, t, w.token(t), body)
 		clients.Go(func() {
 			defer cancel()
 			answers[i] = w.do(request)
