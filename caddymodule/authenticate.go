@@ -133,6 +133,9 @@ func (m *Handler) challenge(w http.ResponseWriter, r *http.Request, found route,
 	}
 	m.deny(r, cause, err.Error())
 	m.hintMismatch(bad)
+	if in := inspectionOf(r); in != nil && bad != nil {
+		in.mismatch = bad.Mismatch
+	}
 	w.Header().Set("WWW-Authenticate", challenge.Header())
 	m.writeAuthError(w, r, status, challenge.Error, challenge.Description)
 }

@@ -42,22 +42,34 @@ func (m *Handler) hintMismatch(bad *token.Error) {
 		return
 	}
 	mismatch := bad.Mismatch
-	seen := strings.Join(mismatch.Seen, " ")
-	line := "audience " + seen
-	if mismatch.Member == "typ" {
-		line = "token_type any"
-		if strings.EqualFold(seen, "JWT") {
-			line = "token_type jwt"
-		}
-	}
-	fix := "if tokens with this value are meant for this endpoint, write in auth: " + line
-	if seen == "" && mismatch.Member == "aud" {
-		fix = "let the authorization server put aud into its tokens or introspection answers"
+	fix := "if tokens with this value are meant for this endpoint, write in auth: "
+	if line := lineFor(mismatch); line != "" {
+		fix += line
+	} else {
+		fix = hintAudience
 	}
 	m.logger.Warn("an otherwise good token was refused",
 		zap.String("issuer", mismatch.Issuer), zap.String("member", mismatch.Member),
 		zap.Strings("seen", mismatch.Seen), zap.Strings("expected", mismatch.Want),
 		zap.String("fix", fix))
+}
+
+const hintAudience = "let the authorization server put aud into its tokens or introspection answers"
+
+// lineFor is the line of the auth block that would accept such a token, empty if
+// there is none.
+func lineFor(mismatch *token.Mismatch) string {
+	seen := strings.Join(mismatch.Seen, " ")
+	switch {
+	case mismatch.Member == "typ" && strings.EqualFold(seen, "JWT"):
+		return "token_type jwt"
+	case mismatch.Member == "typ":
+		return "token_type any"
+	case seen == "":
+		return ""
+	default:
+		return "audience " + seen
+	}
 }
 
 // hintTenant explains a good token that names no tenant or another one.

@@ -31,6 +31,8 @@ type inspection struct {
 
 	reached bool
 	refused *auditRecord // why the principal is not let in
+	// mismatch is set if the token is signed well and says something else.
+	mismatch *token.Mismatch
 	status  int          // that a client of a refused principal would get
 	e       *exchange    // of a principal that is let in
 	lists   *inventory

@@ -288,8 +288,23 @@ func (m *Handler) provisionAuth() error {
 // onceSet remembers what has been warned about, so that a fault met on every
 // request costs one log line.
 type onceSet struct {
-	mu   sync.Mutex
-	seen map[string]bool
+	mu    sync.Mutex
+	seen  map[string]bool
+	found []openai.Finding // what was said, for the admin API; as bounded as seen
+}
+
+// note keeps a finding that was the first of its key.
+func (s *onceSet) note(f openai.Finding) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.found = append(s.found, f)
+}
+
+// noted returns what was kept.
+func (s *onceSet) noted() []openai.Finding {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.found)
 }
 
 // first reports whether key is new. The set is bounded: past its bound nothing
@@ -329,6 +344,7 @@ func (m *Handler) warnOnce(message string, findings []openai.Finding) {
 		if !m.warned.first(key) {
 			continue
 		}
+		m.warned.note(f)
 		level, said := zapcore.WarnLevel, message
 		switch {
 		case f.Code == "capability-withheld":

@@ -7,13 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/caddy-mcp-app/caddy-mcp-app/integration/tunnel"
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/tunnelcheck"
 )
 
 const tunnelAddress = "http://127.0.0.1:{$GATEWAY_PORT}"
 
-func (g *gateway) tunnel(header http.Header) *tunnel.Client {
-	return &tunnel.Client{Target: fmt.Sprintf("http://127.0.0.1:%d/mcp", g.Port), Header: header, HTTP: g.client}
+func (g *gateway) tunnel(header http.Header) *tunnelcheck.Client {
+	return &tunnelcheck.Client{Target: fmt.Sprintf("http://127.0.0.1:%d/mcp", g.Port), Header: header, HTTP: g.client}
 }
 
 func TestTheTunnelClientIsServedWithLogins(t *testing.T) {

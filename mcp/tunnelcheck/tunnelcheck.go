@@ -1,7 +1,7 @@
-// Package tunnel stands in for OpenAI's tunnel client, as far as its target can
+// Package tunnelcheck stands in for OpenAI's tunnel client, as far as its target can
 // tell: what it sends when it starts, how it sends the connector's commands on,
 // and what of the answers it lets through.
-package tunnel
+package tunnelcheck
 
 import (
 	"bytes"
