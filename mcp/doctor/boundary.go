@@ -24,8 +24,9 @@ func (c *check) boundary() {
 	if err != nil {
 		return
 	}
+	c.speaks = answered(plain)
 	foreign, err := c.discoverAs(c.Target, http.Header{"Origin": {foreignOrigin}})
-	if err == nil && foreign.Status/100 == 2 {
+	if err == nil && answered(foreign) {
 		c.add("origin-unchecked", "", "a request of "+foreignOrigin+" is answered")
 	}
 	for _, origin := range []string{foreignOrigin, hostOrigin} {
@@ -42,8 +43,6 @@ func (c *check) boundary() {
 			c.add("preflight-differs", origin, "the preflight allows what the request is refused")
 		case !promised && kept.Header.Get("Access-Control-Allow-Origin") != "" && kept.Status/100 == 2:
 			c.add("preflight-differs", origin, "the request is answered for pages, and the preflight refused")
-		case promised && origin == foreignOrigin && kept.Status/100 != 2 && kept.Status != http.StatusForbidden:
-			c.add("preflight-open", origin, "the preflight allows every origin")
 		}
 		if kept.Header.Get("Access-Control-Allow-Origin") != "" && kept.Status/100 == 2 {
 			exposed := strings.ToLower(strings.Join(kept.Header.Values("Access-Control-Expose-Headers"), ","))
@@ -52,6 +51,11 @@ func (c *check) boundary() {
 			}
 		}
 	}
+}
+
+// answered reports whether an answer may be one of MCP, and not a web page.
+func answered(step discovery.Step) bool {
+	return step.Status/100 == 2 && (step.Stream || mcp.IsJSON(step.ContentType()))
 }
 
 // preflight reports whether a page of an origin would be let through.
@@ -116,7 +120,7 @@ func (c *check) trailingSlash(u *url.URL) {
 	case err != nil:
 	case step.Status/100 == 3:
 		c.add("trailing-slash", "", fmt.Sprintf("with a slash at the end it is answered %d", step.Status))
-	case step.Status/100 == 2 && !step.Stream && !mcp.IsJSON(step.ContentType()):
+	case step.Status/100 == 2 && !answered(step) && c.speaks:
 		c.add("trailing-slash", "", "with a slash at the end something else answers: "+c.clean(step.ContentType()))
 	}
 }

@@ -176,6 +176,7 @@ type check struct {
 
 	offers *discovery.Report // in the era that clients take first
 	older  *discovery.Report // in the legacy era, nil if that was not asked
+	speaks bool              // server/discover is answered
 }
 
 func (c *check) run() {

@@ -38,6 +38,9 @@ type document struct {
 	parsed  *resourceDocument // nil unless 200 and an object
 }
 
+// offersLogin reports whether a document says where to log in.
+func (d document) offersLogin() bool { return d.parsed != nil && len(d.parsed.Servers) > 0 }
+
 // login judges how a client learns that and where to log in.
 func (c *check) login() {
 	c.say("login")
@@ -52,7 +55,7 @@ func (c *check) login() {
 	case first.Status == http.StatusUnauthorized:
 		c.report.Login = "strict"
 		c.challenge(first.Header)
-	case first.Status/100 == 2 && (onPath.parsed != nil || onRoot.parsed != nil):
+	case first.Status/100 == 2 && (onPath.offersLogin() || onRoot.offersLogin()):
 		c.report.Login = "mixed"
 	case first.Status/100 == 2 || first.Status == http.StatusBadRequest || first.Status == http.StatusNotFound || first.Status == http.StatusMethodNotAllowed:
 		c.report.Login = "none"
@@ -113,14 +116,14 @@ func (c *check) badToken() {
 	step, err := c.discoverAs(discovery.Target{URL: c.Target.URL, Token: nobody}, nil)
 	switch {
 	case err != nil:
-	case step.Status/100 == 2:
+	case answered(step):
 		c.add("bad-token-accepted", "", "a request with a made-up token is answered")
 	case step.Status == http.StatusUnauthorized:
 		found, err := c.Challenge(strings.Join(step.Header.Values("WWW-Authenticate"), ", "))
 		if err == nil && found.Error != "invalid_token" {
 			c.add("bad-token-challenge", "", "the challenge to a bad token has no error=\"invalid_token\"")
 		}
-	case step.Status != http.StatusTooManyRequests && step.Status/100 != 5:
+	case step.Status/100 != 2 && step.Status != http.StatusTooManyRequests && step.Status/100 != 5:
 		c.add("bad-token-challenge", "", fmt.Sprintf("a bad token is answered %d, not 401", step.Status))
 	}
 }
@@ -188,7 +191,11 @@ func (c *check) catchAll() {
 		return
 	}
 	address := u.Scheme + "://" + u.Host + "/.well-known/oauth-mcp-app-doctor"
-	if d := c.fetch(address); d.status/100 == 2 {
+	switch d := c.fetch(address); {
+	case d.status/100 != 2:
+	case len(d.body) == 0: // what Caddy answers where no handler is
+		c.add("wellknown-empty", "", fmt.Sprintf("a well-known address that does not exist is answered %d with nothing", d.status))
+	default:
 		c.add("wellknown-catch-all", "", "a well-known address that does not exist is answered "+fmt.Sprint(d.status))
 	}
 }

@@ -56,6 +56,7 @@ var own = []Rule{
 	rule("get-no-stream", unsure, "Hosts open the endpoint with GET when a connector is made, and expect an event stream or 405.", "Answer GET with 405, or with a stream."),
 	rule("old-transport", unsure, "The server also speaks the older HTTP+SSE transport, past the endpoint's login and rules.", "Switch it off in the server, or do not serve its paths: respond /sse* /messages* 404."),
 	rule("wellknown-catch-all", wrong, "Every well-known address is answered, so that hosts take pages for OAuth documents and find no way to log in, or to go without.", "Answer 404 for unknown addresses under /.well-known/."),
+	rule("wellknown-empty", unsure, "Caddy answers 200 with nothing where a site has no handler, and hosts may take that for an OAuth document that is broken.", "Write respond 404 as the last line of the site, or let another handler answer."),
 
 	// The login.
 	rule("token-refused", wrong, "The given token is not accepted.", "Get a new one; run doctor with --config to see what is wrong with it."),
@@ -88,7 +89,6 @@ var own = []Rule{
 	// Browsers.
 	rule("origin-unchecked", wrong, "A page of any site can talk to the endpoint through a user's browser.", "Answer 403 for origins that are not yours; mcp_app does so, unless something before it takes Origin away."),
 	rule("preflight-differs", unsure, "A browser is promised what it is then refused, or the other way round.", "Let one place decide: take CORS headers out of the site and list origins in mcp_app."),
-	rule("preflight-open", unsure, "Pages of every site may send requests to the endpoint.", "Allow only origins you know."),
 	rule("cors-expose", unsure, "Pages that may talk to the endpoint cannot read the session or the challenge.", "Expose Mcp-Session-Id, Mcp-Protocol-Version and WWW-Authenticate."),
 
 	// Handshakes and streams.
