@@ -7,5 +7,6 @@ package pages
 // it. The argument is the root.
 var Generated = map[string]func(root string) ([]byte, error){
 	"docs/reference.md": Reference,
+	"docs/findings.md":  Findings,
 	"docs/walk.svg":     Walk,
 }
