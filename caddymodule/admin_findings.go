@@ -35,7 +35,7 @@ func (adminAPI) handleFindings(w http.ResponseWriter, r *http.Request) error {
 		if meant != "" && m.Path != meant && m.Resource != meant {
 			continue
 		}
-		report := &doctor.Report{}
+		report := doctor.NewReport()
 		m.examineConfig(report)
 		report.AddOpenAI(m.warned.noted()...)
 		report.Worst(openai.Note)

@@ -125,7 +125,7 @@ func (f *doctorFlags) check(cmd *cobra.Command, target discovery.Target, line *p
 		ctx = context.Background()
 	}
 	d := newDoctor()
-	inside := &doctor.Report{}
+	inside := doctor.NewReport(target.Secrets()...)
 	if f.config != "" {
 		line.show("configuration")
 		loaded, err := provisionConfig(f.config, f.adapter)

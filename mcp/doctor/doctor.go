@@ -97,14 +97,21 @@ type Report struct {
 	Redirects []string  `json:"redirects,omitempty"`
 	Findings  []Finding `json:"findings"`
 	Skipped   []Skipped `json:"skipped"`
+
+	secrets []string
 }
 
-// Add notes a finding, once for each code and subject. An empty fix takes the
-// rule's.
+// NewReport begins a report in which none of the secrets will stand, whatever a
+// server says.
+func NewReport(secrets ...string) *Report { return &Report{secrets: secrets} }
+
+// Add notes a finding, once for each code and subject, and cleans what may be of
+// the server in it. An empty fix takes the rule's.
 func (r *Report) Add(f Finding) {
 	rule, _ := RuleOf(f.ID)
 	f.Severity, f.Why = rule.Severity, rule.Meaning
 	f.Fix = cmp.Or(f.Fix, rule.Fix)
+	f.Subject, f.Detail = discovery.Clean(f.Subject, discovery.MaxText, r.secrets), discovery.Clean(f.Detail, 2*discovery.MaxText, r.secrets)
 	same := func(other Finding) bool { return other.ID == f.ID && other.Subject == f.Subject }
 	if !slices.ContainsFunc(r.Findings, same) {
 		r.Findings = append(r.Findings, f)
@@ -161,7 +168,8 @@ func (d *Doctor) Check(ctx context.Context) (*Report, error) {
 	if err := d.Target.Check(); err != nil {
 		return nil, err
 	}
-	c := &check{Doctor: d, ctx: ctx, secrets: d.Target.Secrets(), report: &Report{URL: d.Target.Shown()}}
+	c := &check{Doctor: d, ctx: ctx, secrets: d.Target.Secrets(), report: NewReport(d.Target.Secrets()...)}
+	c.report.URL = d.Target.Shown()
 	c.run()
 	c.report.Complete()
 	return c.report, nil
