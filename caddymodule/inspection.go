@@ -33,10 +33,10 @@ type inspection struct {
 	refused *auditRecord // why the principal is not let in
 	// mismatch is set if the token is signed well and says something else.
 	mismatch *token.Mismatch
-	status  int          // that a client of a refused principal would get
-	e       *exchange    // of a principal that is let in
-	lists   *inventory
-	failure error // why there are no lists
+	status   int       // that a client of a refused principal would get
+	e        *exchange // of a principal that is let in
+	lists    *inventory
+	failure  error // why there are no lists
 }
 
 // inspectionInput says about whom and where.

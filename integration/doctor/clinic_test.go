@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"time"
 
@@ -32,25 +32,36 @@ type middleware func(next http.Handler) http.Handler
 
 // swap is a handler whose fault can be changed while it serves.
 type swap struct {
+	mu    sync.RWMutex
 	next  http.Handler
-	fault atomic.Pointer[http.Handler]
+	fault http.Handler // nil: none
 }
 
 func (s *swap) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if handler := s.fault.Load(); handler != nil {
-		(*handler).ServeHTTP(w, r)
-		return
+	s.mu.RLock()
+	handler := s.next
+	if s.fault != nil {
+		handler = s.fault
 	}
-	s.next.ServeHTTP(w, r)
+	s.mu.RUnlock()
+	handler.ServeHTTP(w, r)
 }
 
+// to says what is served without a fault.
+func (s *swap) to(next http.Handler) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next = next
+}
+
+// set makes something go wrong, or nothing with nil.
 func (s *swap) set(m middleware) {
-	if m == nil {
-		s.fault.Store(nil)
-		return
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fault = nil
+	if m != nil {
+		s.fault = m(s.next)
 	}
-	handler := m(s.next)
-	s.fault.Store(&handler)
 }
 
 // clinic is the sample server behind the gateway, which is behind a proxy of
@@ -116,12 +127,12 @@ func start(t *testing.T) *clinic {
 	if c.issuer, err = issuer.New(issuer.Config{URL: authority}); err != nil {
 		t.Fatal(err)
 	}
-	c.authority.next = completed(c.issuer.Handler(), authority)
+	c.authority.to(completed(c.issuer.Handler(), authority))
 	server, err := workspace.Open(t.Context(), workspace.Config{JSON: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.behind.next = server.Handler()
+	c.behind.to(server.Handler())
 	t.Setenv("FRONT", front)
 	t.Setenv("AUTHORITY", authority)
 	c.Stack, err = stack.Start(t.Context(), stack.Config{Caddyfile: []byte(site), Upstream: c.behind})
@@ -137,10 +148,10 @@ func start(t *testing.T) *clinic {
 		}
 	})
 	gateway := &url.URL{Scheme: "http", Host: fmt.Sprintf("127.0.0.1:%d", c.Port)}
-	c.front.next = &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
+	c.front.to(&httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(gateway)
 		r.Out.Host = gateway.Host
-	}}
+	}})
 	c.token = c.issue(t, issuer.Grant{})
 	return c
 }

@@ -59,7 +59,9 @@ var (
 	rootForm   = path("/.well-known/oauth-protected-resource")
 )
 
-func unauthorized(r *http.Request) bool { return r.URL.Path == "/mcp" && r.Header.Get("Authorization") == "" }
+func unauthorized(r *http.Request) bool {
+	return r.URL.Path == "/mcp" && r.Header.Get("Authorization") == ""
+}
 
 func madeUp(r *http.Request) bool {
 	return r.URL.Path == "/mcp" && strings.Contains(r.Header.Get("Authorization"), "mcp-app-doctor")

@@ -1,6 +1,6 @@
 // Package discovery asks an MCP server what it offers, as a client would: the
 // modern era first, then the legacy one, all pages, whatever framing the server
-// chooses. It calls nothing but discovery methods; no tool, prompt or resource
+// chooses. [Engine.Discover] calls nothing but discovery methods; no tool, prompt or resource
 // is ever used.
 //
 // It shares the reading of answers and pages with the gateway's own catalog (see
