@@ -121,7 +121,7 @@ http://*.localhost:{$GATEWAY_PORT} {
 			allow acme
 			members http http://%s {
 				ttl 300ms
-				timeout 500ms
+				timeout 3s
 			}
 		}
 		policy {
