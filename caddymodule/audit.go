@@ -54,6 +54,9 @@ const (
 	causeArguments    = "arguments"
 	causeRegistration = "registration" // unknown or ended, or the request names none that could be
 	causeMessage      = "message"      // not what the protocol allows, or an unknown session
+	causeExpired      = "expired"      // the token of a stream
+	causeServer       = "server"       // has ended a stream
+	causeClient       = "client"       // has ended a stream
 )
 
 // The decisions beside those of policy.Verdict.
@@ -74,7 +77,9 @@ type trail struct {
 	registration     string // the handle of what the request named
 	// heard takes the records in place of the log: of a request that is only
 	// tried out.
-	heard func(auditRecord)
+	heard   func(auditRecord)
+	counted bool   // as a message, in the metrics
+	cause   string // of the last refusal, as a label
 }
 
 type trailKey struct{}
@@ -115,6 +120,7 @@ func (m *Handler) deny(r *http.Request, cause, reason string) {
 func (m *Handler) settle(r *http.Request, d decided) {
 	logField(r, zap.String("mcp_decision", d.decision))
 	t := trailOf(r)
+	t.countSettled(d)
 	allowed := d.decision == policy.Allowed.String()
 	if allowed && t.heard == nil && !m.samples() && !decisionEvents.heard() {
 		return

@@ -36,6 +36,8 @@ type Auth struct {
 	MaxTokenAge caddy.Duration `json:"max_token_age,omitempty"`
 	// Leeway is the clock difference tolerated for exp, nbf and iat. Default: 30s.
 	Leeway *caddy.Duration `json:"leeway,omitempty"`
+
+	holders []issuerKeys // in use, from buildChecker on
 }
 
 // Issuer is one authorization server.

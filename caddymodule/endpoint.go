@@ -80,6 +80,9 @@ func (m *Handler) serveEndpoint(w http.ResponseWriter, r *http.Request, next cad
 		trailOf(r).registration = registered.String()
 	}
 	principal := m.authenticate(w, r, at)
+	if m.authenticates() {
+		t.countAuthentication(principal)
+	}
 	if principal == nil {
 		return nil
 	}
@@ -126,9 +129,10 @@ func (e *exchange) open() (err error) {
 		return err
 	}
 	if e.sealer, err = e.seal.get(e.r.Context()); err != nil {
-		e.logger.Error("cannot seal session ids", zap.Error(err))
+		e.health[useSealKey].failed(e.logger, err)
 		return &mcp.Error{Status: http.StatusServiceUnavailable, Code: mcp.CodeInternalError, Message: "temporarily unavailable", ID: e.requestID()}
 	}
+	e.health[useSealKey].worked(e.logger)
 	e.affinity.holder = e.holder()
 	e.r = withAffinity(e.r, &e.affinity)
 	if err := e.openSession(); err != nil {
@@ -270,7 +274,9 @@ func (e *exchange) enforce(w http.ResponseWriter, d policy.Decision) (done bool)
 
 // count keeps account of a decision.
 func (e *exchange) count(d policy.Decision) {
-	metrics.decisions.WithLabelValues(subjectLabel(e.message.Method), e.message.Era.String(), d.Verdict.String()).Inc()
+	if trailOf(e.r).heard == nil { // not only tried out
+		metrics.decisions.with([3]string{subjectLabel(e.message.Method), e.message.Era.String(), d.Verdict.String()}).Inc()
+	}
 }
 
 // checkSignals refuses a call that names another tenant than the caller's where

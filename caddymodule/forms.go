@@ -44,7 +44,8 @@ func (e *exchange) checkServerRequest(request rawjson.Value) rawjson.Value {
 	if err == nil {
 		return checked
 	}
-	metrics.withheld.WithLabelValues("form").Inc()
+	metrics.withheld.with([1]string{"form"}).Inc()
+	countFindings([]openai.Finding{{Code: openai.FormRefused}})
 	e.logger.Error("form withheld", zap.String("code", openai.FormRefused), zap.String("tool", e.toolName()),
 		zap.String("subject", e.principal.Subject), zap.Error(err))
 	refusal := &mcp.Error{Code: mcp.CodeInvalidParams, Message: "Invalid params: " + err.Error(), ID: slices.Clone(request.Get("id"))}

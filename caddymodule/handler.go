@@ -189,6 +189,7 @@ type Handler struct {
 	rootClaim         rootClaim
 	warned            *onceSet
 	drain             *drain
+	health            map[string]*health // by use; never nil and never changed
 }
 
 // CaddyModule returns the Caddy module information.

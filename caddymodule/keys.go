@@ -25,6 +25,12 @@ func (p pooledKeys) Destruct() error {
 	return nil
 }
 
+// issuerKeys are the signing keys of an issuer.
+type issuerKeys struct {
+	name string
+	keys *token.KeyHolder
+}
+
 // buildChecker makes a token check of the configuration. release gives back what
 // it took from the pool; it is to be called exactly once, also after an error.
 func (a *Auth) buildChecker(logger *zap.Logger) (checker *token.Checker, release func(), err error) {
@@ -47,6 +53,7 @@ func (a *Auth) buildChecker(logger *zap.Logger) (checker *token.Checker, release
 			return nil, release, fmt.Errorf("issuer %q: %w", token.RedactURL(issuer.Issuer), err)
 		}
 		taken = append(taken, give)
+		a.holders = append(a.holders, issuerKeys{issuer.Issuer, keys})
 		config.Issuers[i] = token.IssuerConfig{Issuer: issuer.Issuer, Keys: keys, TokenType: token.TokenType(issuer.TokenType)}
 		for _, name := range issuer.Algorithms {
 			config.Issuers[i].Algorithms = append(config.Issuers[i].Algorithms, token.Algorithm(name))

@@ -73,7 +73,8 @@ func (o *openaiView) Tool(tool rawjson.Value) rawjson.Value {
 	if e.Auth.Mode == modeMixed || e.found != nil || !e.overlay.StandsAlone(name, tool) {
 		return o.decorate(name, tool)
 	}
-	if known, ok := e.tools.get(tool); ok {
+	known, ok := e.tools.get(tool)
+	if countMemo("tool", ok); ok {
 		return known
 	}
 	decorated := o.decorate(name, tool)

@@ -57,11 +57,13 @@ func (m *Handler) Provision(ctx caddy.Context) error {
 	}
 	m.hints = &hints{}
 	m.drain = &drain{}
+	m.health = newHealth()
 	m.schemas = lru.New[mcp.Holder, *openai.SettingsSchema](maxSchemas, 0)
 	m.advertised = newAdvertised()
 	m.argumentChecker = &arguments.Checker{}
 	m.warned = &onceSet{seen: make(map[string]bool)}
 	m.catalogs = flight.New[*mcp.Catalog](catalogCapacity, catalogTTL, catalogTimeout)
+	m.catalogs.Observe(countQuestion)
 	m.lists = new(listMemo)
 	m.tools = new(toolMemo)
 	m.inventories = flight.New[*inventory](inventoryCapacity, catalogTTL, inventoryTimeout)
@@ -325,6 +327,7 @@ func (e *exchange) warnFindings(findings []openai.Finding) {
 		e.found(findings)
 		return
 	}
+	countFindings(findings)
 	e.Handler.warnFindings(findings)
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
-	"go.uber.org/zap"
 
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
@@ -76,8 +75,11 @@ func (e *exchange) takeRate(w http.ResponseWriter) (done bool) {
 		Endpoint: e.Path, Tool: e.toolName(), Issuer: e.principal.Issuer, Subject: e.principal.Subject,
 		Tenant: e.principal.Tenant, OpenAISubject: subject, ClientIP: clientIP(e.r),
 	})
-	if outcome.Err != nil {
-		e.logger.Warn("shared rate limits cannot be counted", zap.Error(outcome.Err))
+	switch health := e.health[useRateLimit]; {
+	case outcome.Err == nil:
+		health.worked(e.logger)
+	case e.r.Context().Err() == nil: // the client still waits
+		health.failed(e.logger, outcome.Err)
 	}
 	if outcome.Allowed {
 		return false

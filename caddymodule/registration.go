@@ -125,6 +125,7 @@ func (e *exchange) enter() error {
 	if err != nil {
 		return e.registrationRefused(err)
 	}
+	e.health[useRegistration].worked(e.logger)
 	e.registration = found
 	e.view.View = e.view.Within(found.Tools)
 	return nil
@@ -154,7 +155,9 @@ func (e *exchange) registrationRefused(err error) error {
 	if errors.Is(err, registration.ErrNotFound) {
 		return &mcp.Error{Status: http.StatusNotFound, Code: mcp.CodeInvalidRequest, Message: registrationNotFound, ID: e.requestID()}
 	}
-	e.logger.Error("registrations cannot be asked for", zap.Error(err))
+	if e.r.Context().Err() == nil { // the client still waits
+		e.health[useRegistration].failed(e.logger, err)
+	}
 	return &mcp.Error{Status: http.StatusServiceUnavailable, Code: mcp.CodeInternalError, Message: "temporarily unavailable", ID: e.requestID()}
 }
 

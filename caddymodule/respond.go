@@ -10,7 +10,7 @@ import (
 // writeBody sends a complete answer that nobody may keep.
 func writeBody(w http.ResponseWriter, status int, contentType string, body []byte) {
 	if status >= 400 {
-		metrics.refused.WithLabelValues(strconv.Itoa(status)).Inc()
+		countRefused(status)
 	}
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")

@@ -308,16 +308,28 @@ func (w *responseWriter) event(e mcp.Event) error {
 	return err
 }
 
+var (
+	bytesIn  = metrics.rewriteBytes.with([1]string{"in"})
+	bytesOut = metrics.rewriteBytes.with([1]string{"out"})
+)
+
 // rewrite filters one message; with a decoy on its way, the name the caller
 // asked for takes the place of the random one.
-func (w *responseWriter) rewrite(message []byte) ([]byte, error) {
+func (w *responseWriter) rewrite(message []byte) (out []byte, err error) {
+	began := time.Now()
+	defer func() {
+		metrics.rewriteSeconds.Observe(time.Since(began).Seconds())
+		bytesIn.Add(float64(len(message)))
+		bytesOut.Add(float64(len(out)))
+	}()
 	key, repeats := w.listKey(message)
 	if repeats {
-		if out, known := w.e.lists.get(key, message, w.e.message.ID); known {
+		out, known := w.e.lists.get(key, message, w.e.message.ID)
+		if countMemo("list", known); known {
 			return out, nil
 		}
 	}
-	out, err := w.rewriter.Message(message)
+	out, err = w.rewriter.Message(message)
 	if repeats && err == nil && out != nil {
 		w.e.lists.put(key, bytes.Clone(message), out, w.e.message.ID)
 	}
@@ -416,7 +428,7 @@ func (w *responseWriter) fail(reason, detail string) {
 	if reason == "limit" {
 		text += ": " + detail
 	}
-	metrics.withheld.WithLabelValues(reason).Inc()
+	metrics.withheld.with([1]string{reason}).Inc()
 	w.e.logger.Error("answer withheld", zap.String("reason", detail), zap.String("rpc_method", w.e.methodName()))
 	failure := &mcp.Error{Status: http.StatusBadGateway, Code: mcp.CodeInternalError, Message: text, ID: w.e.requestID()}
 	takeTrailers(w.Header(), w.before) // they belong to what is withheld

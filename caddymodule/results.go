@@ -18,7 +18,11 @@ func (o *openaiView) Result(result rawjson.Value) (rawjson.Value, error) {
 	checked, findings, err := o.check(result)
 	e.warnFindings(findings)
 	if err != nil {
-		e.logger.Error("result withheld", zap.String("code", e.withheldCode(result)), zap.String("tool", e.toolName()), zap.Error(err))
+		code := e.withheldCode(result)
+		if e.found == nil {
+			countFindings([]openai.Finding{{Code: code}})
+		}
+		e.logger.Error("result withheld", zap.String("code", code), zap.String("tool", e.toolName()), zap.Error(err))
 		return failedCall(result, "The answer of this tool does not fit what it is for."), nil
 	}
 	checked, findings = o.view.links.apply(e.toolName(), checked)

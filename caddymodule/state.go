@@ -265,13 +265,16 @@ func logRevocationState(s revocation.State, err error) {
 	case revocation.Fresh:
 		logger.Info("revocation list is up to date")
 	case revocation.Unreachable:
+		metrics.stateErrors.with([1]string{useRevocation}).Inc()
 		logger.Warn("revocations cannot be compared with the shared state; the last list is used", zap.Error(err))
 	default:
+		metrics.stateErrors.with([1]string{useRevocation}).Inc()
 		logger.Error("revocations are not known; nobody is let in", zap.String("state", string(s)), zap.Error(err))
 	}
 }
 
 func logRevocationProblem(err error) {
+	metrics.stateErrors.with([1]string{useRevocation}).Inc()
 	caddy.Log().Named("mcp_app.revocations").Error("revocation cannot be read or kept", zap.Error(err))
 }
 

@@ -18,6 +18,14 @@ import (
 // sees a clean end, and resumes or asks anew.
 var errStreamEnded = errors.New("stream ended by the gateway")
 
+// endedError is errStreamEnded with one of the causes.
+type endedError struct{ cause string }
+
+func (e *endedError) Error() string { return errStreamEnded.Error() + ": " + e.cause }
+
+// Unwrap makes it one of its kind.
+func (e *endedError) Unwrap() error { return errStreamEnded }
+
 // membershipInterval is how often a running exchange asks whether its caller is
 // still a member, where the source does not tell by itself. Sources remember
 // their answers, so that this costs little.
@@ -29,7 +37,7 @@ const membershipInterval = time.Second
 // goes on for a caller who is revoked or no member any more.
 func (e *exchange) bind() (release func()) {
 	ctx, cancel := context.WithCancelCause(e.r.Context())
-	end := func() { cancel(errStreamEnded) }
+	end := func(cause string) { cancel(&endedError{cause}) }
 	e.r = e.r.WithContext(ctx)
 	t := trailOf(e.r)
 	if e.streams() { // whose end is news; an id for every call would be dear
@@ -37,7 +45,7 @@ func (e *exchange) bind() (release func()) {
 	}
 	ended := func(cause, reason string) {
 		e.write(t, decided{decision: decisionEnd, cause: cause, reason: reason})
-		end()
+		end(cause)
 	}
 	releases := []func(){func() { cancel(nil) }, e.watchMembership(ctx, ended)}
 	if e.principal.Subject != "" {
@@ -55,6 +63,7 @@ func (e *exchange) bind() (release func()) {
 		))
 	}
 	return func() {
+		e.countEnd(ctx)
 		for _, release := range releases {
 			release()
 		}
@@ -62,7 +71,7 @@ func (e *exchange) bind() (release func()) {
 }
 
 // bindStream watches the token and the configuration of a stream.
-func (e *exchange) bindStream(end func()) (release func()) {
+func (e *exchange) bindStream(end func(cause string)) (release func()) {
 	open := metrics.streams.WithLabelValues(e.era().String())
 	open.Inc()
 	// Caddy cancels the context of a configuration when the next one has taken
@@ -72,10 +81,10 @@ func (e *exchange) bindStream(end func()) (release func()) {
 			return 0
 		}
 		return time.Duration(e.StreamCloseDelay)
-	}, end)
+	}, func() { end(causeReload) })
 	var expired *time.Timer
 	if !e.principal.Expiry.IsZero() {
-		expired = time.AfterFunc(time.Until(e.principal.Expiry)+e.leeway(), end)
+		expired = time.AfterFunc(time.Until(e.principal.Expiry)+e.leeway(), func() { end(causeExpired) })
 	}
 	return func() {
 		open.Dec()
@@ -83,6 +92,23 @@ func (e *exchange) bindStream(end func()) (release func()) {
 		if expired != nil {
 			expired.Stop()
 		}
+	}
+}
+
+// countEnd says in the metrics why an exchange is over. ctx is its context,
+// before that is released.
+func (e *exchange) countEnd(ctx context.Context) {
+	ended, byUs := errors.AsType[*endedError](context.Cause(ctx))
+	switch {
+	case byUs && e.streams():
+		metrics.streamsEnded.with([1]string{causeLabel(ended.cause)}).Inc()
+	case byUs:
+		metrics.callsEnded.with([1]string{causeLabel(ended.cause)}).Inc()
+	case !e.streams():
+	case ctx.Err() != nil:
+		metrics.streamsEnded.with([1]string{causeClient}).Inc()
+	default:
+		metrics.streamsEnded.with([1]string{causeServer}).Inc()
 	}
 }
 

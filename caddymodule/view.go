@@ -41,7 +41,7 @@ func (v *view) catalog() (*mcp.Catalog, error) {
 	v.catalogOnce.Do(func() {
 		v.catalogSeen, v.catalogErr = v.e.askCatalog(v.e.r.Context())
 		if err := v.catalogErr; err != nil && !errors.Is(err, context.Canceled) { // nobody waits any more
-			metrics.catalogs.WithLabelValues().Inc()
+			metrics.catalogs.with([0]string{}).Inc()
 			v.e.logger.Warn("catalog could not be had", zap.Error(err))
 		}
 	})

@@ -17,8 +17,37 @@ type Group[V any] struct {
 	timeout time.Duration
 	kept    *lru.Cache[Key, V]
 
-	mu      sync.Mutex
-	flights map[Key]*flight[V]
+	mu       sync.Mutex
+	flights  map[Key]*flight[V]
+	observe  func(Source)
+	answered time.Time
+}
+
+// Source is where an answer comes from.
+type Source string
+
+// The sources of answers.
+const (
+	Remembered Source = "remembered" // from memory
+	Shared     Source = "shared"     // from a question that was under way
+	Asked      Source = "asked"      // from a question of its own
+)
+
+// Observe lets f be told of every Get, as it begins. f must not block, and is to
+// be set before the first one.
+func (g *Group[V]) Observe(f func(Source)) { g.observe = f }
+
+// Answered is when a question last had a good answer, zero if none ever had.
+func (g *Group[V]) Answered() time.Time {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.answered
+}
+
+func (g *Group[V]) tell(s Source) {
+	if g.observe != nil {
+		g.observe(s)
+	}
 }
 
 type flight[V any] struct {
@@ -41,14 +70,17 @@ func (g *Group[V]) Get(ctx context.Context, key Key, load func(context.Context) 
 	g.mu.Lock()
 	if value, ok := g.kept.Get(key); ok {
 		g.mu.Unlock()
+		g.tell(Remembered)
 		return value, nil
 	}
-	f := g.flights[key]
+	f, source := g.flights[key], Shared
 	if f == nil {
+		source = Asked
 		f = g.launchLocked(ctx, key, load)
 	}
 	f.waiting++
 	g.mu.Unlock()
+	g.tell(source)
 
 	select {
 	case <-f.done:
@@ -94,6 +126,9 @@ func (g *Group[V]) launchLocked(ctx context.Context, key Key, load func(context.
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		f.value, f.err = value, err
+		if err == nil {
+			g.answered = time.Now()
+		}
 		close(f.done)
 		if g.flights[key] != f {
 			return // dropped, or left by everybody, while it was under way
