@@ -30,6 +30,7 @@ func init() { caddy.RegisterModule(adminAPI{}) }
 // `POST /mcp_app/explain` | Tells what one principal sees at an endpoint and which rule decides: `{"endpoint"}` with `"token"` or `"claims"`, optionally `"tenant"`, `"host"`, `"tool"`, `"refresh"`
 // `POST /mcp_app/catalog` | Shows the tools as that principal gets them, and what is hidden from it
 // `GET /mcp_app/findings` | Lists what is wrong as far as the running configuration has seen it, of one endpoint with `?endpoint=<path>`
+// `GET /mcp_app/ready` | Tells whether every endpoint could serve a caller now: 200, or 503 with the reasons
 // `GET /mcp_app/events` | Streams decisions as they are made (server-sent events), of one endpoint with `?endpoint=<path>`
 //
 // A revocation holds for all endpoints of this Caddy and of those it shares

@@ -25,19 +25,21 @@ func newAdvertised() *advertised {
 	return &advertised{read: make(map[string]bool), update: make(map[string]bool), search: make(map[string]bool)}
 }
 
-// learn notes what a handshake says.
-func (a *advertised) learn(capabilities rawjson.Value) {
-	said := openai.Advertised(capabilities)
+// learn notes what a handshake says, and reports whether a name in it is new.
+func (a *advertised) learn(capabilities rawjson.Value) (said openai.Advertisement, news bool) {
+	said = openai.Advertised(capabilities)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for name, set := range map[string]map[string]bool{said.ReadTool: a.read, said.UpdateTool: a.update, said.SearchTool: a.search} {
 		if name != "" && len(set) < maxAdvertised {
+			news = news || !set[name]
 			set[name] = true
 		}
 	}
 	if said.SearchTool != "" {
 		a.last = said
 	}
+	return said, news
 }
 
 // mentions is the capabilities object of the last server that had mentions,

@@ -142,6 +142,9 @@ func (m *Handler) write(t *trail, d decided) {
 		}
 		return
 	default:
+		if !allowed {
+			m.tellDecision(t, d)
+		}
 		rec := m.recordOf(t, d)
 		level, text := zapcore.InfoLevel, "request refused"
 		switch {

@@ -117,7 +117,9 @@ func (o *openaiView) Content(item rawjson.Value) rawjson.Value {
 // Capabilities advertises what the caller's own catalog carries. If the catalog
 // cannot be had, the answer goes out without the capabilities.
 func (o *openaiView) Capabilities(era mcp.Era, capabilities rawjson.Value) rawjson.Value {
-	o.view.e.advertised.learn(capabilities)
+	if said, news := o.view.e.advertised.learn(capabilities); news && o.view.e.found == nil {
+		o.view.e.tellAdvertised(said)
+	}
 	decorated, findings := o.view.e.overlay.Capabilities(era == mcp.Modern, capabilities, callableTools{o.view})
 	o.view.e.warnFindings(findings)
 	return decorated

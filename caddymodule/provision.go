@@ -52,6 +52,9 @@ func (m *Handler) Provision(ctx caddy.Context) error {
 		return fmt.Errorf("events: %w", err)
 	}
 	m.config = config
+	if m.events, err = openEvents(ctx); err != nil {
+		return fmt.Errorf("events: %w", err)
+	}
 	if err := m.provisionAudit(); err != nil {
 		return fmt.Errorf("audit: %w", err)
 	}

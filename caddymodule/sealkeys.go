@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
@@ -28,6 +29,7 @@ const (
 // configuration must not depend on the storage.
 type sealKeys struct {
 	storage certmagic.Storage
+	probing atomic.Bool // see probe
 
 	mu     sync.Mutex
 	sealer *mcp.Sealer
