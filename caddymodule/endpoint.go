@@ -198,6 +198,7 @@ func (e *exchange) read(w http.ResponseWriter) error {
 		return err
 	}
 	trailOf(e.r).message = e.message
+	e.traceMessage()
 	logField(e.r, zap.String("mcp_method", loggable(e.message.Method)))
 	if e.message.Name != "" {
 		logField(e.r, zap.String("mcp_name", loggable(e.message.Name)))
@@ -333,6 +334,7 @@ func (e *exchange) refuseAs(w http.ResponseWriter, cause string, err error) {
 		w.Header().Set("Retry-After", "5")
 		cause = causeUnavailable
 	}
+	e.traceRefusal(refused)
 	e.deny(e.r, cause, refused.Message)
 	writeError(w, refused)
 }

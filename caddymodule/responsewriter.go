@@ -336,6 +336,7 @@ func (w *responseWriter) rewrite(message []byte) (out []byte, err error) {
 	if err == nil && w.e.decoy != nil {
 		out = w.e.decoy.Restore(out)
 	}
+	w.e.traceAnswer(out)
 	return out, err
 }
 
