@@ -189,7 +189,7 @@ type Handler struct {
 	rootClaim         rootClaim
 	warned            *onceSet
 	drain             *drain
-	events            *appEvents // nil without
+	events            *appEvents         // nil without
 	health            map[string]*health // by use; never nil and never changed
 }
 

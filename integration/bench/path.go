@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"text/template"
+
+	"github.com/caddy-mcp-app/caddy-mcp-app/integration/freeport"
 )
 
 // path is one way to the server.
@@ -111,7 +113,7 @@ func (s site) fill(name, text string) (string, error) {
 func startCaddy(ctx context.Context, name, binary, config string, s site) (*path, error) {
 	var err error
 	for _, addr := range []*string{&s.Addr, &s.Admin} {
-		if *addr, err = freeAddress(ctx); err != nil {
+		if *addr, err = freeport.Address(); err != nil {
 			return nil, err
 		}
 	}
@@ -128,7 +130,7 @@ func startCaddy(ctx context.Context, name, binary, config string, s site) (*path
 
 // startOAuth2Proxy starts the peer that checks tokens alone.
 func startOAuth2Proxy(ctx context.Context, binary string, s site) (*path, error) {
-	addr, err := freeAddress(ctx)
+	addr, err := freeport.Address()
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +183,7 @@ aggregation:
 // startVMCP starts the peer that filters. It is a session aggregator that
 // re-encodes answers, and knows the legacy era only.
 func startVMCP(ctx context.Context, binary string, s site, token string) (*path, error) {
-	addr, err := freeAddress(ctx)
+	addr, err := freeport.Address()
 	if err != nil {
 		return nil, err
 	}

@@ -109,15 +109,6 @@ func pin(ctx context.Context, pid, core int) error {
 	return nil
 }
 
-// freeAddress returns a loopback address nobody listens on at the moment.
-func freeAddress(ctx context.Context) (string, error) {
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
-}
-
 // waitFor waits until somebody listens on addr.
 func waitFor(ctx context.Context, p *process, addr string) error {
 	for range 400 {

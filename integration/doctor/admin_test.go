@@ -2,12 +2,12 @@ package doctor
 
 import (
 	"encoding/json"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/caddy-mcp-app/caddy-mcp-app/integration/freeport"
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/doctor"
 )
 
@@ -15,12 +15,10 @@ import (
 // shown stands there from then on, with its severity and fix.
 func TestTheAdminAPIListsWhatTheRunningConfigurationHasSeen(t *testing.T) {
 	c := start(t)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	admin, err := freeport.Address()
 	if err != nil {
 		t.Fatal(err)
 	}
-	admin := listener.Addr().String()
-	_ = listener.Close()
 	text := strings.Replace(site, "admin off", "admin "+admin, 1)
 	if err := c.Reload([]byte(strings.Replace(text, "entrypoint workspace.home global", "entrypoint list_decks global", 1))); err != nil {
 		t.Fatal(err)

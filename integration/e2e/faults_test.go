@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"compress/gzip"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/caddy-mcp-app/caddy-mcp-app/integration/freeport"
 )
 
 // answers is a server whose answer the test sets before each request.
@@ -33,12 +34,8 @@ func wantFailure(t *testing.T, what string, a *answer, status int) {
 }
 
 func TestAServerThatIsDownIsABadGateway(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := freeport.Address()
 	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
 	g := start(t, stackFor(site(strings.Replace(endpoint(allTools), "{$WORKSPACE}", address, 1))))

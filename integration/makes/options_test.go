@@ -134,10 +134,10 @@ func TestEveryOptionIsShown(t *testing.T) {
 	}
 }
 
-// referenceWords reads the words of the openai blocks from the README.
+// referenceWords reads the words of the openai blocks from the reference.
 func referenceWords(t *testing.T) []string {
 	t.Helper()
-	file, err := os.Open("../../README.md")
+	file, err := os.Open("../../docs/reference.md")
 	if err != nil {
 		t.Fatal(err)
 	}

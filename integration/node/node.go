@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/caddy-mcp-app/caddy-mcp-app/integration/freeport"
 )
 
 // Entry points of the installed packages, for [Tools.Command].
@@ -57,12 +59,11 @@ func (t *Tools) Command(ctx context.Context, script string, args ...string) *exe
 // Address returns a loopback address that is free at the moment.
 func Address(tb testing.TB) string {
 	tb.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(tb.Context(), "tcp", "127.0.0.1:0")
+	address, err := freeport.Address()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
+	return address
 }
 
 // Port returns the port of an address.

@@ -20,6 +20,7 @@ import (
 	_ "github.com/caddyserver/caddy/v2/modules/standard" // what a Caddyfile may use
 
 	_ "github.com/caddy-mcp-app/caddy-mcp-app/caddymodule" // the module under test
+	"github.com/caddy-mcp-app/caddy-mcp-app/integration/freeport"
 	"github.com/caddy-mcp-app/caddy-mcp-app/integration/issuer"
 	"github.com/caddy-mcp-app/caddy-mcp-app/integration/workspace"
 )
@@ -74,7 +75,7 @@ func Start(ctx context.Context, c Config) (s *Stack, err error) {
 	}
 	s.upstream = &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = s.upstream.Serve(listener) }() // ends with Close
-	if s.Port, err = freePort(); err != nil {
+	if s.Port, err = freeport.Get(); err != nil {
 		return s, err
 	}
 	return s, s.load(c.Caddyfile, listener.Addr().String())
@@ -165,13 +166,4 @@ func (s *Stack) withOwnStorage(config []byte) ([]byte, error) {
 		parts["storage"] = storage
 	}
 	return json.Marshal(parts)
-}
-
-func freePort() (int, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // nothing to cancel: it listens or fails at once
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().(*net.TCPAddr).Port, nil
 }

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/caddy-mcp-app/caddy-mcp-app/integration/freeport"
 )
 
 // Redis is a redis-server of a test's own, on a free loopback port and without
@@ -86,13 +88,11 @@ func (r *Redis) Resume() { _ = r.cmd.Process.Signal(syscall.SIGCONT) }
 // FreePort returns a loopback port that nothing listened on a moment ago.
 func FreePort(t testing.TB) int {
 	t.Helper()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	port, err := freeport.Get()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close()
-
-	return listener.Addr().(*net.TCPAddr).Port
+	return port
 }
 
 // Eventually waits up to 20 seconds for a condition.
