@@ -66,5 +66,5 @@ func (e *exchange) traceAnswer(message rawjson.Value) {
 
 // traceRefusal does so for an error of ours.
 func (e *exchange) traceRefusal(refused *mcp.Error) {
-	traceError(e.r.Context(), strconv.Itoa(int(refused.Code)))
+	traceError(e.r.Context(), strconv.Itoa(refused.Code))
 }
