@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes/scheme"
 )
@@ -41,8 +42,7 @@ func check(r io.Reader) (count int, err error) {
 		if err != nil {
 			return count, fmt.Errorf("reading: %w", err)
 		}
-		_, kind, err := decoder.Decode(document, nil, nil)
-		if runtime.IsNotRegisteredError(err) && kind != nil && slices.Contains(foreign, kind.Kind) {
+		if _, _, err = decoder.Decode(document, nil, nil); runtime.IsNotRegisteredError(err) && isForeign(document) {
 			err = nil
 		}
 		if err != nil {
@@ -50,4 +50,13 @@ func check(r io.Reader) (count int, err error) {
 		}
 		count++
 	}
+}
+
+func isForeign(document []byte) bool {
+	text, err := yaml.ToJSON(document)
+	if err != nil {
+		return false
+	}
+	kind, err := json.DefaultMetaFactory.Interpret(text)
+	return err == nil && slices.Contains(foreign, kind.Kind)
 }
