@@ -5,7 +5,7 @@ import (
 	caddycmd "github.com/caddyserver/caddy/v2/cmd"
 	_ "github.com/caddyserver/caddy/v2/modules/standard"
 
-	_ "github.com/caddy-mcp-app/caddy-mcp-app/caddymodule"
+	_ "github.com/caddy-mcp-app/caddy-mcp-app"
 )
 
 func main() { caddycmd.Main() }
