@@ -23,11 +23,19 @@ type registrar struct {
 	*gateway
 	admin     *http.Client
 	accessLog string
+	caddyfile []byte
 }
 
 // startRegistrar runs a second endpoint beside the first, with the access log of
 // the README.
 func startRegistrar(t *testing.T, policy string) *registrar {
+	t.Helper()
+	return startRegistrarBefore(t, nil, policy)
+}
+
+// startRegistrarBefore is startRegistrar before a handler that plays the server,
+// nil for the sample server.
+func startRegistrarBefore(t *testing.T, upstream http.Handler, policy string) *registrar {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "x") // a socket's path must be short
 	if err != nil {
@@ -45,12 +53,12 @@ format filter {
 }
 }
 `, 1)
-	r := &registrar{gateway: start(t, stackFor([]byte(config))), accessLog: accessLog}
+	r := &registrar{gateway: start(t, stackWith([]byte(config), upstream)), accessLog: accessLog, caddyfile: []byte(config)}
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", socket)
 	}}
 	t.Cleanup(transport.CloseIdleConnections)
-	r.admin = &http.Client{Transport: transport}
+	r.admin = &http.Client{Transport: retrying{transport}} // a reload replaces the listener
 	return r
 }
 
