@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -78,6 +79,20 @@ func TestTheCommandIsQuietAboutACleanSetup(t *testing.T) {
 		}
 		if !slices.Contains(args, "--offline") && !strings.Contains(stdout, "https://chatgpt.com/connector/oauth/{callback_id} and https://chatgpt.com/connector_platform_oauth_redirect") {
 			t.Errorf("%s: no redirects: %s", name, stdout)
+		}
+	}
+}
+
+// The client's own questions are asked on demand only, and what it does not get
+// is said, with where to read on.
+func TestTheCommandAsksAsTheTunnelClientOnDemand(t *testing.T) {
+	c := start(t)
+	// A client without a token, as the tunnel's is when it starts, finds nothing.
+	c.front.set(answers(func(r *http.Request) bool { return asks("initialize")(r) && !authorized(r) }, status(http.StatusNotFound, "text/plain", "no")))
+	for flag, want := range map[string]int{"--tunnel": 1, "--severity=warning": 0} {
+		code, stdout, stderr := c.run(t, c.token, c.url, flag)
+		if said := strings.Contains(stdout, "tunnel-not-ready") && strings.Contains(stdout, "docs/tunnel.md"); code != want || said != (want == 1) {
+			t.Errorf("%s: exit %d\n%s%s", flag, code, stdout, stderr)
 		}
 	}
 }

@@ -236,6 +236,12 @@ var faults = []fault{
 	}},
 	{name: "the tunnel finds no document", want: []string{"tunnel-not-ready"}, front: answers(func(r *http.Request) bool { return asks("initialize")(r) && !authorized(r) }, status(404, "text/plain", "no")), doctor: func(_ *clinic, _ *testing.T, d *doctor.Doctor) { d.Tunnel = true }},
 
+	{name: "the tunnel is led to another origin for the document", want: []string{"challenge-metadata", "metadata-path", "tunnel-not-ready"}, front: answers(pathForm, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "http://elsewhere.invalid/", http.StatusFound)
+	}), doctor: func(_ *clinic, _ *testing.T, d *doctor.Doctor) { d.Tunnel = true }},
+	{name: "the tunnel gets a page for the document", want: []string{"challenge-metadata", "metadata-path", "tunnel-not-ready"}, front: answers(pathForm, status(200, "text/html", webPage)), doctor: func(_ *clinic, _ *testing.T, d *doctor.Doctor) { d.Tunnel = true }},
+	{name: "the tunnel finds no document by the path", front: answers(pathForm, status(503, "text/plain", "later")), want: []string{"challenge-metadata", "metadata-path"}, doctor: func(_ *clinic, _ *testing.T, d *doctor.Doctor) { d.Tunnel = true }},
+
 	{name: "a Unicode class", want: []string{"S01"}, behind: schema(map[string]any{"a": map[string]any{"type": "string", "pattern": `\p{L}+`}})},
 	{name: "look-around", want: []string{"S02"}, behind: schema(map[string]any{"a": map[string]any{"type": "string", "pattern": `(?=a)b`}})},
 	{name: "a list of items", want: []string{"S05"}, behind: schema(map[string]any{"a": map[string]any{"type": "array", "items": []any{map[string]any{"type": "string"}}}})},

@@ -3,10 +3,12 @@ package e2e
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/rawjson"
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/tunnelcheck"
 )
 
@@ -53,6 +55,45 @@ func TestTheTunnelClientIsServedWithoutLogins(t *testing.T) {
 	}
 	if len(ready.Check(true)) == 0 {
 		t.Error("an endpoint without logins is taken for one with them")
+	}
+}
+
+// talkative is a server that answers a call on a stream which it keeps open, after
+// a notification and with headers of its own.
+func talkative(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	for _, name := range []string{"Set-Cookie", "X-Server", "Mcp-Server-Version"} {
+		w.Header().Set(name, "1")
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.WriteHeader(http.StatusOK)
+	_, _ = fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{}}\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"content\":[]}}\n\n", rawjson.Value(body).Get("id"))
+	_ = http.NewResponseController(w).Flush()
+	<-r.Context().Done()
+}
+
+// Through the gateway the tunnel client gets its answer from a stream that does
+// not end, no header beyond those it lets through, and a JSON-RPC error where a
+// header of the connector is too large for anybody.
+func TestTheTunnelClientGetsItsAnswerFromAnOpenStream(t *testing.T) {
+	g := start(t, stackWith(siteAt(tunnelAddress, "mcp_app /mcp {$WORKSPACE} {\nauth {\n\tmode none\n}\n"+allTools+"}\n"), http.HandlerFunc(talkative)))
+	c := g.tunnel(nil)
+	const call = `{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"search","arguments":{}}}`
+	answer, err := c.Command(t.Context(), []byte(call), http.Header{"Mcp-Protocol-Version": {legacy}})
+	if err != nil || answer.Status != http.StatusOK || len(answer.Notifications) != 1 || !bytes.Contains(answer.Body, []byte(`"id":"a"`)) {
+		t.Fatalf("%+v, %v", answer, err)
+	}
+	if len(answer.Header) != 1 || answer.Header.Get("Content-Type") != "application/json" {
+		t.Errorf("headers %v", answer.Header)
+	}
+	for size, want := range map[int]int{8 << 10: http.StatusOK, 2 << 20: http.StatusRequestHeaderFieldsTooLarge} {
+		answer, err := c.Command(t.Context(), []byte(call), http.Header{"Mcp-Protocol-Version": {legacy}, "Authorization": {"Bearer " + strings.Repeat("a", size)}})
+		switch {
+		case err != nil && want == http.StatusOK: // Caddy may hang up while a large one is still being sent
+			t.Errorf("a header of %d bytes: %v", size, err)
+		case err == nil && (answer.Status != want || bytes.Contains(answer.Body, []byte("tunnel_failure")) == (want == http.StatusOK)):
+			t.Errorf("a header of %d bytes: %d %s", size, answer.Status, answer.Body)
+		}
 	}
 }
 

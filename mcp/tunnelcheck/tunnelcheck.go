@@ -1,12 +1,13 @@
 // Package tunnelcheck stands in for OpenAI's tunnel client, as far as its target can
 // tell: what it sends when it starts, how it sends the connector's commands on,
-// and what of the answers it lets through.
+// and what of the answers it lets through. It keeps to the client's bounds, and
+// differs in one thing: it tries everything once, not three times.
 package tunnelcheck
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,23 +15,24 @@ import (
 	"strings"
 )
 
+// Bounds of the client.
 const (
-	maxDocument = 1 << 20
-	maxAnswer   = 16 << 20
+	maxDocument = 1 << 20   // of a protected-resource document
+	maxFailure  = 100 << 10 // of an answer other than 2xx
+	maxAnswer   = 16 << 20  // of any other answer, a stream included
+	maxHeader   = 1 << 20   // of the header of an answer
+	maxHops     = 10        // of redirects between documents
 )
-
-// kept are the headers of a target that arrive at the connector.
-var kept = []string{
-	"Content-Type", "Mcp-Session-Id", "Mcp-Protocol-Version", "Last-Event-Id", "Access-Control-Expose-Headers", "Www-Authenticate",
-}
 
 // Client is one running tunnel client.
 type Client struct {
 	// Target is the endpoint, whose host is also the Host of each request.
 	Target string
-	// Header are the static header lines of the profile.
+	// Header are the static header lines of the profile. Questions for documents
+	// go without them.
 	Header http.Header
-	// HTTP sends the requests. Default: http.DefaultClient.
+	// HTTP sends the requests. Default: a client whose answers have a header of
+	// at most 1 MiB.
 	HTTP *http.Client
 }
 
@@ -42,17 +44,9 @@ type Ready struct {
 	Document   map[string]any
 }
 
-// Answer is what arrives at the connector.
-type Answer struct {
-	Status        int
-	Header        http.Header
-	Body          []byte   // the last message
-	Notifications [][]byte // those before it
-}
-
 // Start probes the target: initialize, then the protected-resource documents,
-// that of the path first. That all of them are 404 is no error; another failure
-// of the last one is.
+// that of the path first. Without a document the target has no logins, if both
+// addresses are 404; otherwise the client does not become ready.
 func (c *Client) Start(ctx context.Context) (Ready, error) {
 	probe, err := c.Command(ctx, []byte(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"tunnel-client","version":"1"}}}`), nil)
 	if err != nil {
@@ -64,21 +58,28 @@ func (c *Client) Start(ctx context.Context) (Ready, error) {
 		return ready, err
 	}
 	const wellKnown = "/.well-known/oauth-protected-resource"
+	var failure error
 	for _, path := range []string{wellKnown + target.Path, wellKnown} {
-		candidate := url.URL{Scheme: target.Scheme, Host: target.Host, Path: path}
-		status, body, err := c.get(ctx, candidate.String())
+		candidate := (&url.URL{Scheme: target.Scheme, Host: target.Host, Path: path}).String()
+		status, body, err := c.document(ctx, candidate)
 		switch {
 		case err != nil:
 			return ready, err
-		case status != http.StatusOK:
+		case status == http.StatusNotFound:
 			continue
-		case json.Unmarshal(body, &ready.Document) != nil:
-			return ready, fmt.Errorf("%s is no JSON object", candidate.String())
+		case status != http.StatusOK:
+			failure = fmt.Errorf("%s is answered %d", candidate, status)
+			if status < http.StatusInternalServerError {
+				return ready, failure
+			}
+			continue
+		case json.Unmarshal(body, &ready.Document) != nil || ready.Document == nil:
+			return ready, fmt.Errorf("%s is no JSON object", candidate)
 		}
-		ready.Metadata = candidate.String()
-		break
+		ready.Metadata = candidate
+		return ready, nil
 	}
-	return ready, nil
+	return ready, failure
 }
 
 // Check judges what Start found, for an endpoint with logins or without, and
@@ -99,79 +100,49 @@ func (r Ready) Check(logins bool) []string {
 	problem(r.Initialize == http.StatusUnauthorized && !strings.Contains(r.Challenge, "resource_metadata="), "the challenge names no resource_metadata")
 	problem(r.Metadata == "", "neither address has a protected-resource document")
 	servers, _ := r.Document["authorization_servers"].([]any)
-	problem(r.Metadata != "" && len(servers) == 0, "the protected-resource document names no authorization server")
+	first := ""
+	if len(servers) > 0 { // the client uses the first one only
+		first, _ = servers[0].(string)
+	}
+	problem(r.Metadata != "" && first == "", "the protected-resource document names no authorization server")
 	return problems
 }
 
-// Command sends a message of the connector, whose headers replace the static
-// ones.
-func (c *Client) Command(ctx context.Context, body []byte, header http.Header) (*Answer, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.Target, bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	for _, lines := range []http.Header{c.Header, header} {
-		for name, values := range lines {
-			r.Header[http.CanonicalHeaderKey(name)] = values
-		}
-	}
-	if r.Header.Get("Accept") == "" {
-		r.Header.Set("Accept", "application/json, text/event-stream")
-	}
-	resp, err := c.client().Do(r)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
-	if err != nil {
-		return nil, err
-	}
-	answer := &Answer{Status: resp.StatusCode, Header: make(http.Header), Body: text}
-	for _, name := range kept {
-		if values := resp.Header.Values(name); len(values) > 0 {
-			answer.Header[name] = values
-		}
-	}
-	if strings.HasPrefix(answer.Header.Get("Content-Type"), "text/event-stream") {
-		answer.unpack()
-	}
-	return answer, nil
-}
-
-// unpack makes JSON of a stream: the last message is the answer.
-func (a *Answer) unpack() {
-	var messages [][]byte
-	for line := range bytes.Lines(a.Body) {
-		if data, ok := bytes.CutPrefix(line, []byte("data: ")); ok && len(bytes.TrimSpace(data)) > 0 {
-			messages = append(messages, bytes.TrimSpace(data))
-		}
-	}
-	a.Header.Set("Content-Type", "application/json")
-	a.Body = nil
-	if last := len(messages) - 1; last >= 0 {
-		a.Body, a.Notifications = messages[last], messages[:last]
-	}
-}
-
-func (c *Client) get(ctx context.Context, address string) (int, []byte, error) {
+// document fetches a document, and follows redirects to the same origin only.
+func (c *Client) document(ctx context.Context, address string) (int, []byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {
 		return 0, nil, err
 	}
-	resp, err := c.client().Do(r)
+	client := *c.client()
+	client.CheckRedirect = func(to *http.Request, via []*http.Request) error {
+		if from := via[0].URL; to.URL.Scheme != from.Scheme || to.URL.Host != from.Host || len(via) > maxHops {
+			return errors.New("it redirects to another origin, or too often")
+		}
+		return nil
+	}
+	resp, err := client.Do(r)
 	if err != nil {
 		return 0, nil, err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxDocument))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxDocument+1))
+	if err == nil && len(body) > maxDocument {
+		err = fmt.Errorf("%s is larger than %d bytes", address, maxDocument)
+	}
 	return resp.StatusCode, body, err
 }
+
+// bounded is the default for Client.HTTP.
+var bounded = func() *http.Client {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxResponseHeaderBytes = maxHeader
+	return &http.Client{Transport: transport}
+}()
 
 func (c *Client) client() *http.Client {
 	if c.HTTP != nil {
 		return c.HTTP
 	}
-	return http.DefaultClient
+	return bounded
 }
