@@ -238,3 +238,66 @@ func TestTheEventsTellEveryEnd(t *testing.T) {
 		})
 	}
 }
+
+// What has expired opens nothing: not to the session begun under it, not to the
+// same session without the id, and not to a new token.
+func TestAnExpiredRegistrationOpensNothing(t *testing.T) {
+	r := startRegistrar(t, someTools)
+	made := r.register(t, `,"ttl":"2s"`, "list_decks")
+	session := r.under(t, legacy, viewer("acme"), made.ID)
+	wantStatus(t, "before", session.tool(t, "list_decks", nil), http.StatusOK)
+	eventually(t, "the registration has expired", func() bool {
+		return session.call(t, "tools/list", "", nil).status == http.StatusNotFound
+	})
+	wantStatus(t, "a call in the live session", session.tool(t, "list_decks", nil), http.StatusNotFound)
+	whole := *session
+	whole.url = r.URL("acme")
+	wantStatus(t, "the live session without the id", whole.call(t, "tools/list", "", nil), http.StatusNotFound)
+	broader := *session
+	broader.header = session.header.Clone()
+	broader.header.Set("Authorization", "Bearer "+r.token(t, editor("acme")))
+	wantStatus(t, "the live session with a broader token", broader.call(t, "tools/list", "", nil), http.StatusNotFound)
+	for _, era := range eras {
+		c := r.caller(t, era, editor("acme"))
+		c.url += "?registration=" + made.ID
+		wantStatus(t, era+", somebody else", c.call(t, "tools/list", "", nil), http.StatusNotFound)
+	}
+}
+
+// A token with more scopes sees more of the registration and nothing beside it,
+// also one that the registration is bound to, and only at its own tenant.
+func TestABroaderTokenWidensNoRegistration(t *testing.T) {
+	r := startRegistrar(t, someTools)
+	erin := editor("acme")
+	admin := erin
+	admin.scopes = append(admin.scopes, "admin", "decks.admin", "*")
+	for what, more := range map[string]string{
+		"for anybody": "",
+		"for erin":    fmt.Sprintf(`,"principal":{"issuer":%q,"subject":%q,"tenant":"acme"}`, r.Issuer.URL, erin.subject),
+	} {
+		made := r.register(t, more, "list_decks", "create_deck")
+		for _, era := range eras {
+			for _, p := range []person{erin, admin} {
+				c := r.under(t, era, p, made.ID)
+				if got := c.call(t, "tools/list", "", nil).names("tools", "name"); len(got) != 2 {
+					t.Errorf("%s, %s: tools %q", what, era, got)
+				}
+				r.Workspace.ForgetCalls()
+				sameAsUnknown(t, c.tool(t, "delete_deck", map[string]any{"deckId": "roadmap"}), c.tool(t, "no_such_to0", map[string]any{"deckId": "roadmap"}), "delete_deck", "no_such_to0")
+				for _, call := range r.Workspace.Calls() {
+					if call.Tool == "delete_deck" {
+						t.Errorf("%s, %s: a tool outside the registration was run", what, era)
+					}
+				}
+			}
+			if what == "for anybody" {
+				continue
+			}
+			foreign := erin
+			foreign.tenant = "globex" // the same subject, in another tenant
+			c := r.caller(t, era, foreign)
+			c.url += "?registration=" + made.ID
+			wantStatus(t, era+", the tenant is another", c.call(t, "tools/list", "", nil), http.StatusNotFound)
+		}
+	}
+}
