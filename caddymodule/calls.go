@@ -16,7 +16,10 @@ import (
 func (e *exchange) checkCall() error {
 	msg := e.message
 	if msg.Kind == mcp.Response {
-		return nil
+		return e.checkFormAnswer()
+	}
+	if err := e.checkInputResponses(); err != nil {
+		return err
 	}
 	params, err := e.overlay.RequestParams(msg.Params)
 	if err != nil {

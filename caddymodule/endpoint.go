@@ -30,7 +30,8 @@ type exchange struct {
 	message      *mcp.Request // nil for GET and DELETE
 	decoy        *mcp.Decoy   // set if the message asks for something hidden
 	view         *view
-	asks         questions // see questions
+	repeats      rawjson.Value // parameters as the client sent them, where forms are checked
+	asks         questions     // see questions
 	asksOnce     sync.Once
 	sealer       *mcp.Sealer
 	affinity     affinity

@@ -42,6 +42,9 @@ func (e *exchange) checkServerRequest(request rawjson.Value) rawjson.Value {
 	checked, findings, err := e.overlay.ServerRequest(request, e.formContext())
 	e.warnFindings(findings)
 	if err == nil {
+		err = e.keepForm(request)
+	}
+	if err == nil {
 		return checked
 	}
 	metrics.withheld.with([1]string{"form"}).Inc()
@@ -49,8 +52,11 @@ func (e *exchange) checkServerRequest(request rawjson.Value) rawjson.Value {
 	e.logger.Error("form withheld", zap.String("code", openai.FormRefused), zap.String("tool", e.toolName()),
 		zap.String("subject", e.principal.Subject), zap.Error(err))
 	refusal := &mcp.Error{Code: mcp.CodeInvalidParams, Message: "Invalid params: " + err.Error(), ID: slices.Clone(request.Get("id"))}
-	if errors.Is(err, openai.ErrNoForms) {
+	switch {
+	case errors.Is(err, openai.ErrNoForms):
 		refusal.Code, refusal.Message = mcp.CodeMethodNotFound, err.Error()
+	case errors.Is(err, errFormUnkept):
+		refusal.Code, refusal.Message = mcp.CodeInternalError, "temporarily unavailable"
 	}
 	e.answerServer(refusal)
 	return nil

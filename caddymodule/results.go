@@ -51,7 +51,11 @@ func (o *openaiView) check(result rawjson.Value) (rawjson.Value, []openai.Findin
 	content, structured := members[1], members[2]
 	switch {
 	case kind == "input_required":
-		return e.overlay.InputRequired(result, e.formContext())
+		checked, findings, err := e.overlay.InputRequired(result, e.formContext())
+		if err == nil {
+			err = e.keepAnswerable(checked)
+		}
+		return checked, findings, err
 	case !content.Exists() && !structured.Exists():
 		return result, nil, nil
 	case e.isSettingsRead(structured):

@@ -159,7 +159,7 @@ func TestFormsAreCheckedOnGetStreamsToo(t *testing.T) {
 			t.Errorf("on the GET stream the client got %q", form)
 		}
 		if want == "accept" {
-			response := c.post(t, `{"jsonrpc":"2.0","id":"form-1","result":{"action":"accept"}}`, nil)
+			response := c.post(t, `{"jsonrpc":"2.0","id":"form-1","result":{"action":"accept","content":{"part":"cad://nut"}}}`, nil)
 			_ = response.Body.Close()
 		}
 		if result := nextEvent(t, stream); !strings.Contains(result, want) {

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 )
 
 // formServer is a server that asks the user to fill in a form, written out by
@@ -15,6 +17,9 @@ type formServer struct {
 	onGet    bool   // asks on the GET stream, not on that of the call
 	getOpen  chan struct{}
 	answered chan string // what came back for the form
+
+	mu   sync.Mutex
+	seen []string // bodies
 }
 
 func newFormServer(form string) *formServer {
@@ -37,8 +42,14 @@ func (s *formServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			Message string
 		}
 		Result json.RawMessage
+		Params struct {
+			InputResponses json.RawMessage `json:"inputResponses"`
+		}
 	}
 	body, _ := io.ReadAll(r.Body)
+	s.mu.Lock()
+	s.seen = append(s.seen, string(body))
+	s.mu.Unlock()
 	if err := json.Unmarshal(body, &message); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
@@ -52,6 +63,9 @@ func (s *formServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		reply(w, message.ID, `{"resultType":"complete","supportedVersions":["`+modern+`"],"capabilities":{"tools":{}}}`)
 	case message.Method == "tools/list":
 		reply(w, message.ID, formTools)
+	case message.Method == "tools/call" && isModern && message.Params.InputResponses != nil:
+		text, _ := json.Marshal("answered " + string(message.Params.InputResponses))
+		reply(w, message.ID, fmt.Sprintf(`{"resultType":"complete","content":[{"type":"text","text":%s}]}`, text))
 	case message.Method == "tools/call" && isModern:
 		reply(w, message.ID, s.form)
 	case message.Method == "tools/call":
@@ -65,6 +79,13 @@ func (s *formServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		w.WriteHeader(http.StatusAccepted)
 	}
+}
+
+// saw reports whether some request held a text.
+func (s *formServer) saw(text string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.seen, func(body string) bool { return strings.Contains(body, text) })
 }
 
 // call asks, waits for the answer and tells it in the result.

@@ -49,7 +49,8 @@ type Declarations struct {
 	RepairSchemas bool `json:"repair_schemas,omitempty"`
 
 	// Forms is check or pass (default): whether forms that a server asks the
-	// user to fill in are checked before they reach the host.
+	// user to fill in are checked before they reach the host, and the answers
+	// before they reach the server.
 	Forms string `json:"forms,omitempty"`
 
 	// Requests says what is taken out of requests.
