@@ -27,6 +27,7 @@ import (
 //		leeway        <duration>
 //		max_token_age <duration>
 //		metadata_redirect
+//		metadata_proxy
 //	}
 func (m *Handler) parseAuth(d *caddyfile.Dispenser) error {
 	if err := opens(d, m.Auth != nil); err != nil {
@@ -42,6 +43,7 @@ func (m *Handler) parseAuth(d *caddyfile.Dispenser) error {
 		"leeway":            duration(&m.Auth.Leeway),
 		"max_token_age":     plainDuration(func(v time.Duration) { m.Auth.MaxTokenAge = caddy.Duration(v) }),
 		"metadata_redirect": flag(&m.Auth.MetadataRedirect),
+		"metadata_proxy":    flag(&m.Auth.MetadataProxy),
 	})
 }
 

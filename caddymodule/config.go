@@ -31,6 +31,11 @@ type Auth struct {
 	// MetadataRedirect sends clients that look for the authorization server's
 	// metadata at this host (RFC 8414) to the first issuer.
 	MetadataRedirect bool `json:"metadata_redirect,omitempty"`
+	// MetadataProxy answers them with that metadata instead, unchanged, for
+	// clients that do not follow a redirect to another host. It is asked for
+	// without anything of the client's request, must name the first issuer, and
+	// is kept for at most an hour. Not together with metadata_redirect.
+	MetadataProxy bool `json:"metadata_proxy,omitempty"`
 	// MaxTokenAge refuses tokens issued longer ago, and those that do not say
 	// when. Default: no such rule.
 	MaxTokenAge caddy.Duration `json:"max_token_age,omitempty"`

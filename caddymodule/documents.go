@@ -1,6 +1,7 @@
 package caddymodule
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -16,7 +17,7 @@ const (
 // documents are the escaped paths of the public documents of an endpoint.
 type documents struct {
 	metadata []string // RFC 9728; in mode none these are 404
-	issuer   []string // RFC 8414, redirected to the issuer
+	issuer   []string // RFC 8414, redirected to the issuer or fetched from it
 	root     bool     // the endpoint is its host's root, and so is its document
 }
 
@@ -40,9 +41,25 @@ func (m *Handler) findDocuments() error {
 	}
 	m.documents.metadata = paths(wellKnownResource)
 	m.documents.root = suffix == ""
-	if m.Auth.MetadataRedirect && m.authenticates() {
+	if (m.Auth.MetadataRedirect || m.Auth.MetadataProxy) && m.authenticates() {
 		m.documents.issuer = paths(wellKnownIssuer)
 	}
+	return m.prepareIssuerDocument()
+}
+
+// prepareIssuerDocument readies what metadata_proxy passes on. Nobody is asked
+// before a client wants it.
+func (m *Handler) prepareIssuerDocument() (err error) {
+	switch {
+	case m.Auth.MetadataRedirect && m.Auth.MetadataProxy:
+		return errors.New("auth: metadata_redirect and metadata_proxy exclude each other: keep one")
+	case !m.Auth.MetadataProxy || !m.authenticates():
+		return nil
+	}
+	if m.issuerDocument, err = token.NewIssuerDocument(m.Auth.allIssuers()[0], nil); err != nil {
+		return err
+	}
+	m.release = append(m.release, m.issuerDocument.Close)
 	return nil
 }
 
@@ -67,10 +84,21 @@ func (m *Handler) serveMetadata(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// redirectToIssuer helps clients that take the resource's host for the
-// authorization server's.
-func (m *Handler) redirectToIssuer(w http.ResponseWriter, r *http.Request) error {
+// serveIssuerMetadata helps clients that take the resource's host for the
+// authorization server's: it sends them there, or fetches what they want.
+func (m *Handler) serveIssuerMetadata(w http.ResponseWriter, r *http.Request) error {
 	if done := publicDocument(w, r); done {
+		return nil
+	}
+	if m.issuerDocument != nil {
+		document, err := m.issuerDocument.Get(r.Context())
+		if err != nil {
+			m.deny(r, causeUnavailable, err.Error())
+			w.Header().Set("Retry-After", "10")
+			writeOAuthError(w, http.StatusServiceUnavailable, "temporarily_unavailable", "the authorization server's metadata cannot be had")
+			return nil
+		}
+		writeBody(w, http.StatusOK, "application/json", document)
 		return nil
 	}
 	candidates, err := token.IssuerMetadataURLs(m.Auth.allIssuers()[0])

@@ -168,6 +168,7 @@ type Handler struct {
 	sources           []string // of the rules, if they come from a Caddyfile
 	routes            []route
 	documents         documents
+	issuerDocument    *token.IssuerDocument // nil without auth { metadata_proxy }
 	origins           originSet
 	limits            effectiveLimits
 	identity          identityHeaders
@@ -214,7 +215,7 @@ func (m *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 	case atAssertionKeys:
 		return m.assertions.serveKeys(w, r)
 	case atIssuerMetadata:
-		return m.redirectToIssuer(w, r)
+		return m.serveIssuerMetadata(w, r)
 	default:
 		return next.ServeHTTP(w, r)
 	}

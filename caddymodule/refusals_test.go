@@ -16,6 +16,7 @@ const (
 // instead.
 var refused = []struct{ name, lines, want string }{
 	{"no issuer", "resource https://gw.example/mcp\n" + showAll, "auth: an endpoint with tokens needs an issuer; write auth { issuer https://… }, or auth { mode none }"},
+	{"two ways to the issuer's metadata", strings.Replace(strictAuth, "auth {\n", "auth {\nmetadata_redirect\nmetadata_proxy\n", 1) + showAll, "auth: metadata_redirect and metadata_proxy exclude each other: keep one"},
 	{"no resource", "auth {\nissuer https://id.example\n}\n" + showAll, "resource: an endpoint with tokens needs its public URL; write resource https://your.host/mcp"},
 	{"no policy", strictAuth, "policy: no rules and default deny show nothing to anybody; write policy { tool * } to show all tools"},
 	{"empty policy", strictAuth + "policy {\n}\n", "write policy { tool * }"},

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -52,7 +53,7 @@ func (e progressEvents) next(t *testing.T) (progressEvent, bool) {
 	var event progressEvent
 	for {
 		line, err := e.ReadString('\n')
-		if err == io.EOF && line == "" && event.name == "" {
+		if errors.Is(err, io.EOF) && line == "" && event.name == "" {
 			return event, false
 		}
 		if err != nil {
@@ -70,6 +71,20 @@ func (e progressEvents) next(t *testing.T) (progressEvent, bool) {
 			if event.name != "" {
 				return event, true
 			}
+		}
+	}
+}
+
+// cut reads on to the end of a stream that tells no end of the registration.
+func (e progressEvents) cut(t *testing.T) {
+	t.Helper()
+	for {
+		event, ok := e.next(t)
+		if !ok {
+			return
+		}
+		if event.name == "end" {
+			t.Errorf("the reload ends the registration: %+v", event)
 		}
 	}
 }
@@ -120,15 +135,7 @@ func TestARegistrationSurvivesAReload(t *testing.T) {
 			if err := r.reload(t, []byte(changed)); err != nil {
 				t.Fatal(err)
 			}
-			for {
-				event, ok := events.next(t)
-				if !ok {
-					break
-				}
-				if event.name == "end" {
-					t.Errorf("the reload ends the registration: %+v", event)
-				}
-			}
+			events.cut(t)
 			for _, c := range callers { // with the sessions they have
 				if got := c.call(t, "tools/list", "", nil).names("tools", "name"); len(got) != 1 || got[0] != "list_decks" {
 					t.Errorf("%s: under the new rules %q", c.era, got)
@@ -137,9 +144,17 @@ func TestARegistrationSurvivesAReload(t *testing.T) {
 			events = r.events(t, made.Handle)
 			call(callers[0], http.StatusOK)
 			call(callers[1], http.StatusOK)
+			for told := int64(0); told != 3; { // at intervals, and maybe several at once
+				event, ok := events.next(t)
+				if !ok || event.Calls > 3 {
+					t.Fatalf("after three calls: %+v, %v", event, ok)
+				}
+				told = event.Calls
+			}
 			if err := r.reload(t, r.caddyfile); err != nil {
 				t.Fatal(err)
 			}
+			events.cut(t)
 			call(callers[1], http.StatusOK)
 			call(callers[0], http.StatusNotFound)
 			call(callers[1], http.StatusNotFound)

@@ -107,14 +107,9 @@ func (k *KeyHolder) jwksURLFrom(ctx context.Context, address string) (string, er
 	if resp.StatusCode != http.StatusOK {
 		return "", fmt.Errorf("status %d", resp.StatusCode)
 	}
-	metadata, err := strict.Object(body)
+	metadata, err := issuerMetadata(body, k.config.Issuer)
 	if err != nil {
-		return "", fmt.Errorf("reading metadata: %w", err)
-	}
-
-	// Otherwise one issuer of a host could speak for another (RFC 8414 §3.3).
-	if issuer, _ := metadata["issuer"].(string); issuer != k.config.Issuer {
-		return "", fmt.Errorf("the metadata is of issuer %q", shorten(issuer))
+		return "", err
 	}
 	jwksURL, _ := metadata["jwks_uri"].(string)
 	// A secure issuer must not send us to insecure keys, not even on loopback.
