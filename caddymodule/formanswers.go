@@ -137,7 +137,8 @@ func (e *exchange) legacyFormKey(id rawjson.Value) string {
 // repeatKey is where the questions of a result are kept: a client that answers
 // repeats its request, with the state it was given and another id.
 func (e *exchange) repeatKey(requestState rawjson.Value) string {
-	return e.formKey("request", e.message.Method, e.message.Name, canonical(e.repeats.Get("arguments")), canonical(requestState))
+	p := e.repeats
+	return e.formKey("request", e.message.Method, canonical(p.Get("name")), canonical(p.Get("uri")), canonical(p.Get("arguments")), canonical(requestState))
 }
 
 func (e *exchange) formKey(parts ...string) string {

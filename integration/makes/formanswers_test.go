@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/caddy-mcp-app/caddy-mcp-app/integration/stack"
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/rawjson"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy/state/statetest"
 )
 
@@ -164,6 +165,47 @@ func TestOnlyWhatWasAskedCanBeAnswered(t *testing.T) {
 	for range 2 { // a lost answer is sent again
 		if a := c.call(t, "tools/call", "ask", good1); !strings.Contains(string(a.message), "answered") {
 			t.Errorf("the good answer: %s", a.message)
+		}
+	}
+}
+
+// The server sees handles opened, in the call and in the one that answers; what
+// was asked is found under what the client wrote.
+func TestFormsOfCallsWithHandlesCanBeAnswered(t *testing.T) {
+	s := newSeenServer()
+	server := s.serve(true)
+	g := start(t, strings.Replace(meaningLines, "openai {", "openai {\n\tforms check", 1), stack.Config{Upstream: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(strings.NewReader(string(body)))
+		switch about := rawjson.Value(body).Get("params"); {
+		case string(about.Get("name")) != `"use"` && !about.Get("uri").Exists():
+			server.ServeHTTP(w, r)
+		case strings.Contains(string(body), "mcp-app-seal"):
+			t.Errorf("the server sees a sealed handle: %s", body)
+		case about.Get("inputResponses").Exists():
+			reply(w, []byte("7"), `{"resultType":"complete","answered":true,"content":[],"contents":[]}`)
+		default:
+			reply(w, []byte("7"), wideResult)
+		}
+	})})
+	c := g.caller(t, modern, member)
+	var handle string
+	for item := range c.tool(t, "search_mentions", `{"query":"hex"}`).message.Get("result", "structuredContent", "items").Elements() {
+		handle, _ = item.Get("uri").Text()
+	}
+	for method, tt := range map[string]struct{ name, params string }{
+		"tools/call":     {"use", `{"name":"use","arguments":{"part":"` + handle + `"}}`},
+		"resources/read": {handle, `{"uri":"` + handle + `"}`},
+	} {
+		if a := c.call(t, method, tt.name, tt.params); string(a.message.Get("result", "resultType")) != `"input_required"` {
+			t.Fatalf("%s: %s", method, a.message)
+		}
+		again := strings.TrimSuffix(tt.params, "}") + `,"requestState":"a/b+c==","inputResponses":{"pick":{"action":"accept","content":{"count":`
+		if a := c.call(t, method, tt.name, again+`9}}}}`); a.status != http.StatusBadRequest || !strings.Contains(string(a.message), "must be at most 5") {
+			t.Errorf("%s: a bad answer: %d %s", method, a.status, a.message)
+		}
+		if a := c.call(t, method, tt.name, again+`5}}}}`); !a.message.Get("result", "answered").Exists() {
+			t.Errorf("%s: a good answer: %d %s", method, a.status, a.message)
 		}
 	}
 }
