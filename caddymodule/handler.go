@@ -124,8 +124,8 @@ type Handler struct {
 	Registrations *Registrations `json:"registrations,omitempty"`
 
 	// StateRaw is what replicas share: "memory" (the default: nothing, each
-	// process for itself) or "redis". Revocations, registrations and rate limits are kept
-	// there.
+	// process for itself) or "redis". Revocations, registrations, rate limits and
+	// what forms ask are kept there.
 	StateRaw json.RawMessage `json:"state,omitempty" caddy:"namespace=mcp_app.state inline_key=name"`
 
 	// SealKeys are keys of 32 bytes in base64, best as placeholders such as
