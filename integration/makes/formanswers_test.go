@@ -1,6 +1,7 @@
 package makes
 
 import (
+	"bufio"
 	"io"
 	"net/http"
 	"strings"
@@ -245,5 +246,39 @@ func TestFormsNeedTheStateThatKeepsThem(t *testing.T) {
 	result := c.tool(t, "ask", `{}`).message.Get("result")
 	if failed, _ := result.Get("isError").Bool(); !failed || strings.Contains(string(result), "Which part?") {
 		t.Errorf("a form without the state: %s", result)
+	}
+}
+
+// In the older era the server hears at once that a form cannot be shown, and a
+// client whose answer cannot be judged yet may send it again.
+func TestFormsOfOlderClientsNeedTheStateToo(t *testing.T) {
+	redis := statetest.StartRedis(t)
+	server := newFormServer(wideForm)
+	g := start(t, formPolicy+"openai {\n\tforms check\n}\nstate redis "+redis.URL+" {\n\tmax_stale 1h\n}\n", stack.Config{Upstream: server})
+	c := g.callerWith(t, legacy, member, formsOnly)
+	stream := c.ask(t)
+	if form := nextEvent(t, stream); !strings.Contains(form, "Which part?") {
+		t.Fatalf("the form: %s", form)
+	}
+	redis.Stop()
+	response := c.post(t, `{"jsonrpc":"2.0","id":"form-1","result":{"action":"decline"}}`, nil)
+	_ = response.Body.Close()
+	if response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") == "" || server.saw("decline") {
+		t.Errorf("an answer without the state: %d", response.StatusCode)
+	}
+	other := c.ask(t)
+	if first := nextEvent(t, other); strings.Contains(first, "Which part?") {
+		t.Errorf("a form without the state: %s", first)
+	}
+	// Both calls wait for the one answer that this server takes at a time.
+	answers := make(chan string, 2)
+	for _, s := range []*bufio.Reader{stream, other} {
+		go func() {
+			line, _ := s.ReadString('}')
+			answers <- line
+		}()
+	}
+	if told := <-answers; !strings.Contains(told, "error -32603") {
+		t.Errorf("the server was told %s", told)
 	}
 }
