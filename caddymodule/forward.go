@@ -38,6 +38,7 @@ func (e *exchange) forward(w http.ResponseWriter, cors http.Header) (err error) 
 	case e.endedByUs():
 		return e.endUnanswered(w, rw)
 	case err != nil && rw.unsent():
+		rw.forgetHeaders()
 		return e.upstreamFailed(w, err)
 	case err != nil:
 		return err
@@ -57,6 +58,7 @@ func (e *exchange) aborted(w http.ResponseWriter, rw *responseWriter) error {
 	case e.endedByUs():
 		return e.endUnanswered(w, rw)
 	case rw.unsent():
+		rw.forgetHeaders()
 		return e.upstreamFailed(w, errors.New("the server broke off its answer"))
 	default:
 		panic(http.ErrAbortHandler)
@@ -67,6 +69,7 @@ func (e *exchange) aborted(w http.ResponseWriter, rw *responseWriter) error {
 // was sent. Streams, and answers that had begun, just end.
 func (e *exchange) endUnanswered(w http.ResponseWriter, rw *responseWriter) error {
 	if !e.streams() && e.message != nil && rw.unsent() {
+		rw.forgetHeaders()
 		writeError(w, &mcp.Error{Status: http.StatusServiceUnavailable, Code: mcp.CodeInternalError, Message: "the call was ended before its answer", ID: e.requestID()})
 	}
 	return nil

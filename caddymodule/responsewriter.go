@@ -43,6 +43,7 @@ type responseWriter struct {
 	rewriter  *mcp.Rewriter
 	decorator *openaiView
 	cors      http.Header
+	own       http.Header // set before the server was asked: all that an error of ours carries
 
 	mu          sync.Mutex // the keep-alive timer writes beside the handler
 	keepAlive   *time.Timer
@@ -59,7 +60,7 @@ type responseWriter struct {
 func newResponseWriter(w http.ResponseWriter, e *exchange, cors http.Header) *responseWriter {
 	decorator := newOpenAIView(e.view)
 	return &responseWriter{
-		ResponseWriter: w, e: e, rewriter: e.newRewriter(decorator), decorator: decorator, cors: cors,
+		ResponseWriter: w, e: e, rewriter: e.newRewriter(decorator), decorator: decorator, cors: cors, own: w.Header().Clone(),
 		splitter: mcp.Splitter{Limit: int(e.limits.event)},
 	}
 }
@@ -135,7 +136,7 @@ func (w *responseWriter) replaceRefusal(status int, challenges []string) bool {
 		return false
 	}
 	w.ended = true
-	w.forgetBody()
+	w.forgetHeaders()
 	answer(w.ResponseWriter)
 	_ = w.flushDown()
 	return true
@@ -437,7 +438,7 @@ func (w *responseWriter) fail(reason, detail string) {
 		// A client that has gone away is no error of ours.
 		_, _ = w.ResponseWriter.Write(mcp.Event{}.WithData(failure.Body()))
 	} else {
-		w.forgetBody()
+		w.forgetHeaders()
 		writeError(w.ResponseWriter, failure)
 	}
 	_ = w.flushDown()
@@ -449,12 +450,13 @@ var bytesHeaders = []string{"Content-Length", "Etag", "Accept-Ranges", "Content-
 // describesBytes reports whether a header is about bytes that we may have changed.
 func describesBytes(name string) bool { return slices.Contains(bytesHeaders, name) }
 
-// forgetBody removes headers about a body that is not sent.
-func (w *responseWriter) forgetBody() {
-	forgetBytes(w.Header())
-	for _, name := range []string{"Content-Encoding", "Upgrade", "Connection"} {
-		w.Header().Del(name)
-	}
+// forgetHeaders removes everything that the server and the handlers behind us
+// have set: what they say belongs to an answer that is not sent. Cookies of a
+// withheld answer would be kept by the client all the same.
+func (w *responseWriter) forgetHeaders() {
+	h := w.Header()
+	clear(h)
+	maps.Copy(h, w.own)
 }
 
 // forgetBytes removes headers that describe bytes we have changed.
