@@ -151,10 +151,14 @@ func (e *exchange) open() (err error) {
 // unseal opens a cursor or a task id of this caller. Where nothing is hidden,
 // and therefore no cursor sealed, cursors are the server's own.
 func (e *exchange) unseal(purpose mcp.Purpose, sealed string) (string, error) {
-	if purpose == mcp.PurposeCursor && e.view.HidesNothing() || purpose == mcp.PurposeTask && !e.servesTasks() {
+	switch {
+	case purpose == mcp.PurposeTask && e.servesTasks():
+		return e.unsealTask(sealed)
+	case purpose == mcp.PurposeTask, purpose == mcp.PurposeCursor && e.view.HidesNothing():
 		return sealed, nil
+	default:
+		return e.sealer.Unseal(purpose, e.holder(), sealed)
 	}
-	return e.sealer.Unseal(purpose, e.holder(), sealed)
 }
 
 // known reports whether a method may be sent at all.

@@ -177,6 +177,7 @@ type Handler struct {
 	hints             *hints
 	schemas           *lru.Cache[mcp.Holder, *openai.SettingsSchema] // each caller's, as last read
 	lists             *listMemo
+	taskTools         *taskTools
 	tools             *toolMemo
 	advertised        *advertised
 	state             *sharedState

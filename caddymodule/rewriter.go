@@ -25,13 +25,11 @@ func (e *exchange) newRewriter(decorator *openaiView) *mcp.Rewriter {
 		ListChanged: e.listChanged,
 		MaxDepth:    e.limits.depth,
 	}
-	if !e.view.HidesNothing() || e.servesTasks() {
-		rewriter.Seal = func(purpose mcp.Purpose, text string) string {
-			if purpose == mcp.PurposeCursor && e.view.HidesNothing() {
-				return text
-			}
-			return e.sealer.Seal(purpose, e.holder(), text)
-		}
+	if !e.view.HidesNothing() {
+		rewriter.Seal = func(cursor string) string { return e.sealer.Seal(mcp.PurposeCursor, e.holder(), cursor) }
+	}
+	if e.servesTasks() {
+		rewriter.SealTask = e.sealTask
 	}
 	return rewriter
 }

@@ -92,7 +92,8 @@ func (v *view) decideName(msg *mcp.Request) (policy.Decision, bool) {
 		}
 		return v.Decide(policy.Prompt, msg.Name), true
 	case mcp.SubjectTask:
-		// The id was sealed for this caller, or the request would not be here.
+		// The id was sealed for this caller and its tool may be called, or the
+		// request would not be here: see exchange.unsealTask.
 		return policy.Decision{}, false
 	default:
 		return policy.Decision{}, false

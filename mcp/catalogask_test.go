@@ -181,7 +181,8 @@ func TestCursorsAndTasksAreSealedBothWays(t *testing.T) {
 	s, holder := sealer(t, 1), Holder{7}
 	w := rewriter(Legacy)
 	w.Tasks = true
-	w.Seal = func(p Purpose, text string) string { return s.Seal(p, holder, text) }
+	w.Seal = func(cursor string) string { return s.Seal(PurposeCursor, holder, cursor) }
+	w.SealTask = func(id string, _ bool) (string, bool) { return s.Seal(PurposeTask, holder, id), true }
 	out, err := w.Message([]byte(`{"id":1,"result":{"tools":[],"nextCursor":"secret-name","task":{"taskId":"t1"},"tasks":[{"taskId":"t1"}]}}`))
 	if err != nil || strings.Contains(string(out), "secret-name") || strings.Contains(string(out), `"t1"`) {
 		t.Fatalf("got %s, %v", out, err)

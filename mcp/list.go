@@ -77,7 +77,7 @@ func (w *Rewriter) sealCursor(result, cursor rawjson.Value) (rawjson.Value, erro
 	if !ok || w.Seal == nil {
 		return result, nil
 	}
-	return replaceIfChanged(result, cursor, rawjson.Quote(w.Seal(PurposeCursor, text)), "nextCursor")
+	return replaceIfChanged(result, cursor, rawjson.Quote(w.Seal(text)), "nextCursor")
 }
 
 // element returns what the caller may get of one element of a list, and false

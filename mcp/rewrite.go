@@ -50,8 +50,12 @@ type Rewriter struct {
 	Decorate Decorator
 	// ListTTL caps the ttlMs cache hint.
 	ListTTL time.Duration
-	// Seal, if set, makes cursors and task ids usable by the caller only.
-	Seal func(purpose Purpose, text string) string
+	// Seal, if set, makes cursors usable by the caller only.
+	Seal func(cursor string) string
+	// SealTask, if set, makes a task's id usable by the caller only, and
+	// reports whether the task may be listed and spoken of. made says that the
+	// id stands where the answer to a call names the task made by it.
+	SealTask func(id string, made bool) (sealed string, shown bool)
 	// Next, if set, fetches the result of the page under a cursor. It is asked
 	// where a page became empty by filtering, since simple clients take an
 	// empty first page for the end (openai-agents-python 4085).
@@ -123,8 +127,8 @@ func (w *Rewriter) serverMessage(v rawjson.Value, e envelope) ([]byte, error) {
 		}
 		params = v.Get("params")
 	}
-	sealed, err := w.sealTasks(params)
-	if err != nil {
+	sealed, shown, err := w.sealServerTasks(params)
+	if err != nil || !shown {
 		return nil, err
 	}
 	return replaceIfChanged(v, params, sealed, "params")
