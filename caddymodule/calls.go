@@ -55,7 +55,7 @@ func (e *exchange) checkToolCall() error {
 			return nil
 		}
 	case e.updatesSettings(msg.Name):
-		err = e.overlay.SettingsUpdate(arguments, e.settingsContext())
+		err = e.overlay.SettingsUpdate(arguments, e.settingsContext(msg.Name))
 	case e.searchesMentions(msg.Name):
 		tool, _ := callableTools{e.view}.Tool(msg.Name)
 		err = e.overlay.MentionsQuery(arguments, tool.Get("inputSchema"))
@@ -70,10 +70,10 @@ func (e *exchange) checkToolCall() error {
 
 // settingsContext is what settings of this caller are judged by: the schema the
 // caller last read, or what the update tool declares.
-func (e *exchange) settingsContext() openai.SettingsContext {
+func (e *exchange) settingsContext(update string) openai.SettingsContext {
 	c := openai.SettingsContext{Catalog: callableTools{e.view}, Modern: e.era() == mcp.Modern}
 	if c.Schema, _ = e.schemas.Get(e.holder()); c.Schema == nil {
-		if tool, ok := c.Catalog.Tool(e.toolName()); ok {
+		if tool, ok := c.Catalog.Tool(update); ok {
 			c.Schema = e.overlay.UpdateSchema(tool)
 		}
 	}

@@ -41,7 +41,8 @@ type exchange struct {
 	registration *registration.Registration // found by it
 	found        func([]openai.Finding)     // takes findings in place of the log
 	refusals     chan struct{}
-	held         *mcp.Holder // see holder
+	held         *mcp.Holder    // see holder
+	task         mcp.TaskHandle // the last that the request named
 }
 
 // serveEndpoint walks the steps of a request in their order: boundary,
@@ -145,7 +146,7 @@ func (e *exchange) open() (err error) {
 	if err := e.message.Unseal(e.unseal); err != nil {
 		return err
 	}
-	return e.message.DropSubscriptions(e.view.ShowsResource)
+	return e.message.DropSubscriptions(e.view.ShowsResource, e.unsealTask)
 }
 
 // unseal opens a cursor or a task id of this caller. Where nothing is hidden,

@@ -177,7 +177,6 @@ type Handler struct {
 	hints             *hints
 	schemas           *lru.Cache[mcp.Holder, *openai.SettingsSchema] // each caller's, as last read
 	lists             *listMemo
-	taskTools         *taskTools
 	tools             *toolMemo
 	advertised        *advertised
 	state             *sharedState

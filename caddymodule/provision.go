@@ -68,7 +68,6 @@ func (m *Handler) Provision(ctx caddy.Context) error {
 	m.catalogs = flight.New[*mcp.Catalog](catalogCapacity, catalogTTL, catalogTimeout)
 	m.catalogs.Observe(countQuestion)
 	m.lists = new(listMemo)
-	m.taskTools = newTaskTools()
 	m.tools = new(toolMemo)
 	m.inventories = flight.New[*inventory](inventoryCapacity, catalogTTL, inventoryTimeout)
 	if err := registerMetrics(ctx); err != nil {

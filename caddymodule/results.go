@@ -14,36 +14,46 @@ import (
 // Result checks the answers of tools with a known meaning. What is wrong with
 // one is for the log; the client gets a failed call, as if the tool had said so.
 func (o *openaiView) Result(result rawjson.Value) (rawjson.Value, error) {
+	return o.result(o.view.e.resultTool(), result)
+}
+
+// Task checks what a task has found or asks, like the answer of its tool.
+func (o *openaiView) Task(id string, result rawjson.Value) (rawjson.Value, error) {
+	tool, _ := o.view.e.toolOfTask(id)
+	return o.result(tool, result)
+}
+
+func (o *openaiView) result(tool string, result rawjson.Value) (rawjson.Value, error) {
 	e := o.view.e
-	checked, findings, err := o.check(result)
+	checked, findings, err := o.check(tool, result)
 	e.warnFindings(findings)
 	if err != nil {
-		code := e.withheldCode(result)
+		code := e.withheldCode(tool, result)
 		if e.found == nil {
 			countFindings([]openai.Finding{{Code: code}})
 		}
-		e.logger.Error("result withheld", zap.String("code", code), zap.String("tool", e.toolName()), zap.Error(err))
+		e.logger.Error("result withheld", zap.String("code", code), zap.String("tool", tool), zap.Error(err))
 		return failedCall(result, "The answer of this tool does not fit what it is for."), nil
 	}
-	checked, findings = o.view.links.apply(e.toolName(), checked)
+	checked, findings = o.view.links.apply(tool, checked)
 	e.warnFindings(findings)
 	return checked, nil
 }
 
 // withheldCode is the id of the rule behind a withheld result.
-func (e *exchange) withheldCode(result rawjson.Value) string {
+func (e *exchange) withheldCode(tool string, result rawjson.Value) string {
 	kind, _ := result.Get("resultType").Text()
 	switch {
 	case kind == "input_required":
 		return openai.FormRefused
-	case e.isSettingsRead(result.Get("structuredContent")):
+	case e.isSettingsRead(tool, result.Get("structuredContent")):
 		return openai.SettingsRefused
 	default:
 		return openai.MentionsRefused
 	}
 }
 
-func (o *openaiView) check(result rawjson.Value) (rawjson.Value, []openai.Finding, error) {
+func (o *openaiView) check(tool string, result rawjson.Value) (rawjson.Value, []openai.Finding, error) {
 	e := o.view.e
 	var members [3]rawjson.Value
 	result.Pick([]string{"resultType", "content", "structuredContent"}, members[:])
@@ -58,16 +68,16 @@ func (o *openaiView) check(result rawjson.Value) (rawjson.Value, []openai.Findin
 		return checked, findings, err
 	case !content.Exists() && !structured.Exists():
 		return result, nil, nil
-	case e.isSettingsRead(structured):
+	case e.isSettingsRead(tool, structured):
 		checked, schema, findings, err := e.overlay.SettingsReadResult(result, e.settingsReadContext())
 		if schema != nil {
 			e.schemas.Put(e.holder(), schema)
 		}
 		return checked, findings, err
-	case e.updatesSettings(e.toolName()):
-		checked, findings := e.overlay.SettingsUpdateResult(result, e.settingsContext())
+	case e.updatesSettings(tool):
+		checked, findings := e.overlay.SettingsUpdateResult(result, e.settingsContext(tool))
 		return checked, findings, nil
-	case e.searchesMentions(e.toolName()):
+	case e.searchesMentions(tool):
 		var seal func(string) string
 		if handles := e.handles(); handles != nil {
 			seal = handles.Seal
@@ -115,12 +125,12 @@ func (v *view) dropMentions(result rawjson.Value) rawjson.Value {
 
 // isSettingsRead tells settings from other results: by the call, and on a
 // resumed stream, where the call is not known, by its shape.
-func (e *exchange) isSettingsRead(structured rawjson.Value) bool {
+func (e *exchange) isSettingsRead(tool string, structured rawjson.Value) bool {
 	switch {
 	case !e.hasSettings():
 		return false
 	case e.message != nil:
-		return e.readsSettings(e.toolName())
+		return e.readsSettings(tool)
 	default:
 		return structured.Get("schema").Exists() && structured.Get("values").Exists()
 	}

@@ -13,11 +13,15 @@ const maxTaskTools = 16384
 // bytes together.
 const maxRememberedTask = 1024
 
-// taskTools remembers which tool made a task, for messages that name the task
-// by the server's own id: lists and notifications. It widens nothing: what is
-// not known, after a reload or in another replica, is not shown to callers from
-// whom something is hidden. The handle that a caller holds names its tool
-// itself, and the first use of it is remembered here.
+// madeTasks are the tasks of this process, whatever its configuration is.
+var madeTasks = taskTools{lru.New[taskKey, string](maxTaskTools, 0)}
+
+// taskTools remembers who made a task with which tool, for messages that name
+// the task by the server's own id: lists and notifications. It widens nothing:
+// a task that is not known here, made before a restart or through another
+// replica, is listed to nobody, and spoken of only in the sessions of callers
+// from whom nothing is hidden. The handle that a caller holds names its tool itself, and the
+// first use of it is remembered here.
 type taskTools struct {
 	known *lru.Cache[taskKey, string]
 }
@@ -27,38 +31,45 @@ type taskKey struct {
 	id     string
 }
 
-func newTaskTools() *taskTools {
-	return &taskTools{lru.New[taskKey, string](maxTaskTools, 0)}
-}
-
-func (t *taskTools) remember(holder mcp.Holder, task mcp.TaskHandle) {
-	if task.Tool != "" && len(task.ID)+len(task.Tool) <= maxRememberedTask {
+func (t taskTools) remember(holder mcp.Holder, task mcp.TaskHandle) {
+	if len(task.ID)+len(task.Tool) <= maxRememberedTask {
 		t.known.Put(taskKey{holder, task.ID}, task.Tool)
 	}
 }
 
-func (t *taskTools) toolOf(holder mcp.Holder, id string) string {
-	tool, _ := t.known.Get(taskKey{holder, id})
-	return tool
+func (t taskTools) toolOf(holder mcp.Holder, id string) (tool string, known bool) {
+	return t.known.Get(taskKey{holder, id})
 }
 
 // sealTask implements mcp.Rewriter.SealTask. Only where the answer to a
 // tools/call names its own task does the call say which tool the task is of:
 // its stream may also speak of other tasks.
-func (e *exchange) sealTask(id string, made bool) (sealed string, shown bool) {
-	task := mcp.TaskHandle{ID: id}
-	if made && e.message != nil && e.message.Method == "tools/call" {
-		task.Tool = e.message.Name
-		e.taskTools.remember(e.holder(), task)
+func (e *exchange) sealTask(id string, said mcp.TaskSaid) (sealed string, shown bool) {
+	task, known := mcp.TaskHandle{ID: id}, true
+	if said == mcp.TaskMade && e.toolName() != "" {
+		task.Tool = e.toolName()
+		madeTasks.remember(e.holder(), task)
 	} else {
-		task.Tool = e.taskTools.toolOf(e.holder(), id)
+		task.Tool, known = e.toolOfTask(id)
 	}
-	return e.sealer.Seal(mcp.PurposeTask, e.holder(), task.Text()), e.mayUseTask(task)
+	shown = e.mayUseTask(task)
+	// Servers that know no callers list everybody's, and tell of them. Callers
+	// without a token cannot be told apart.
+	switch {
+	case said == mcp.TaskListed:
+		shown = shown && known && !e.principal.Anonymous
+	case e.message != nil && e.message.Method == "subscriptions/listen":
+		shown = shown && known
+	}
+	return e.sealer.Seal(mcp.PurposeTask, e.holder(), task.Text()), shown
 }
 
 // unsealTask opens a task id of this caller, if the caller may still call the
 // tool whose call made the task.
 func (e *exchange) unsealTask(sealed string) (id string, err error) {
+	if !e.servesTasks() {
+		return "", mcp.ErrUnsealed
+	}
 	text, err := e.sealer.Unseal(mcp.PurposeTask, e.holder(), sealed)
 	if err != nil {
 		return "", err
@@ -67,8 +78,27 @@ func (e *exchange) unsealTask(sealed string) (id string, err error) {
 	if !ok || !e.mayUseTask(task) {
 		return "", mcp.ErrUnsealed
 	}
-	e.taskTools.remember(e.holder(), task)
+	madeTasks.remember(e.holder(), task)
+	e.task = task
 	return task.ID, nil
+}
+
+// resultTool is the tool whose result the answer delivers: the one that is
+// called, or the one that made the task which is asked for.
+func (e *exchange) resultTool() string {
+	if e.message != nil && mcp.Subject(e.message.Method) == mcp.SubjectTask {
+		return e.task.Tool
+	}
+	return e.toolName()
+}
+
+// toolOfTask is the tool that made a task, empty if nobody knows, and whether
+// the task is known to be this caller's.
+func (e *exchange) toolOfTask(id string) (tool string, known bool) {
+	if id != "" && e.task.ID == id {
+		return e.task.Tool, true
+	}
+	return madeTasks.toolOf(e.holder(), id)
 }
 
 // mayUseTask reports whether a task's tool may be called. A task of an unknown

@@ -25,15 +25,16 @@ func BenchmarkRead(b *testing.B) {
 
 type showEven struct{}
 
-func (showEven) ShowsTool(name string) bool                        { return strings.HasPrefix(name, "visible.") }
-func (showEven) ShowsPrompt(string) bool                           { return true }
-func (showEven) ShowsResource(string) bool                         { return true }
-func (showEven) ShowsTemplate(string) bool                         { return true }
-func (showEven) Tool(t rawjson.Value) rawjson.Value                { return t }
-func (showEven) Entry(e rawjson.Value) rawjson.Value               { return e }
-func (showEven) Content(c rawjson.Value) rawjson.Value             { return c }
-func (showEven) Result(r rawjson.Value) (rawjson.Value, error)     { return r, nil }
-func (showEven) Capabilities(_ Era, c rawjson.Value) rawjson.Value { return c }
+func (showEven) ShowsTool(name string) bool                            { return strings.HasPrefix(name, "visible.") }
+func (showEven) ShowsPrompt(string) bool                               { return true }
+func (showEven) ShowsResource(string) bool                             { return true }
+func (showEven) ShowsTemplate(string) bool                             { return true }
+func (showEven) Tool(t rawjson.Value) rawjson.Value                    { return t }
+func (showEven) Entry(e rawjson.Value) rawjson.Value                   { return e }
+func (showEven) Content(c rawjson.Value) rawjson.Value                 { return c }
+func (showEven) Result(r rawjson.Value) (rawjson.Value, error)         { return r, nil }
+func (showEven) Task(_ string, v rawjson.Value) (rawjson.Value, error) { return v, nil }
+func (showEven) Capabilities(_ Era, c rawjson.Value) rawjson.Value     { return c }
 
 // BenchmarkMessage filters results: a small one of a call, one of 5 MB, and a
 // list of 2,000 tools of which half are hidden.

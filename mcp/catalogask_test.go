@@ -182,7 +182,7 @@ func TestCursorsAndTasksAreSealedBothWays(t *testing.T) {
 	w := rewriter(Legacy)
 	w.Tasks = true
 	w.Seal = func(cursor string) string { return s.Seal(PurposeCursor, holder, cursor) }
-	w.SealTask = func(id string, _ bool) (string, bool) { return s.Seal(PurposeTask, holder, id), true }
+	w.SealTask = func(id string, _ TaskSaid) (string, bool) { return s.Seal(PurposeTask, holder, id), true }
 	out, err := w.Message([]byte(`{"id":1,"result":{"tools":[],"nextCursor":"secret-name","task":{"taskId":"t1"},"tasks":[{"taskId":"t1"}]}}`))
 	if err != nil || strings.Contains(string(out), "secret-name") || strings.Contains(string(out), `"t1"`) {
 		t.Fatalf("got %s, %v", out, err)
@@ -212,7 +212,7 @@ func TestCursorsAndTasksAreSealedBothWays(t *testing.T) {
 
 func TestSubscriptionsToHiddenResourcesAreDropped(t *testing.T) {
 	r := read(t, modern("subscriptions/listen", ""), `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true,"resourceSubscriptions":["ui://shown","ui://hidden"]},`+meta+`}}`)
-	if err := r.DropSubscriptions(onlyShown{}.ShowsResource); err != nil {
+	if err := r.DropSubscriptions(onlyShown{}.ShowsResource, nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := string(r.Params.Get("notifications")); got != `{"toolsListChanged":true,"resourceSubscriptions":["ui://shown"]}` {

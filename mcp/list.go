@@ -110,6 +110,13 @@ func (w *Rewriter) element(list int, e rawjson.Value) (rawjson.Value, bool) {
 	}
 }
 
+// hasMemberLike reports whether an object has a member of this name, whatever
+// its case and its value.
+func hasMemberLike(object rawjson.Value, member string) bool {
+	names, found := [1]string{member}, [1]rawjson.Value{}
+	return object.Pick(names[:], found[:]) != "" || found[0].Exists()
+}
+
 // elementName returns the name under which a list element is judged. Elements
 // that a client could read in two ways have none and are left out.
 func elementName(e rawjson.Value, member string) (string, bool) {

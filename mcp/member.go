@@ -18,9 +18,10 @@ var (
 	metaMembers = []string{
 		"io.modelcontextprotocol/protocolVersion", "progressToken", "io.modelcontextprotocol/clientInfo",
 		"io.modelcontextprotocol/clientCapabilities", "io.modelcontextprotocol/logLevel", "openai/resource",
+		relatedTaskMember,
 	}
 	refMembers    = []string{"type", "name", "uri"}
-	listenMembers = []string{"toolsListChanged", "promptsListChanged", "resourcesListChanged", "resourceSubscriptions"}
+	listenMembers = []string{"toolsListChanged", "promptsListChanged", "resourcesListChanged", "resourceSubscriptions", "taskIds"}
 )
 
 // envelope holds the members of a JSON-RPC message.
@@ -45,7 +46,7 @@ func openParameters(params rawjson.Value) (p parameters, variant string) {
 	var m [18]rawjson.Value
 	variant = params.Pick(paramsMembers, m[:])
 	p = parameters{name: m[0], uri: m[1], taskID: m[2], ref: m[3], meta: m[4]}
-	var inner [6]rawjson.Value
+	var inner [7]rawjson.Value
 	for _, object := range []struct {
 		value rawjson.Value
 		known []string

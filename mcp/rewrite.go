@@ -36,6 +36,9 @@ type Decorator interface {
 	// Result gets the whole result of a call, after filtering. Its error
 	// withholds the message.
 	Result(result rawjson.Value) (rawjson.Value, error)
+	// Task is Result for what the state of a task holds: the result of the call
+	// that made it, or what it asks. id is the server's own.
+	Task(id string, result rawjson.Value) (rawjson.Value, error)
 	// Capabilities gets the capabilities of an initialize or server/discover
 	// result.
 	Capabilities(era Era, capabilities rawjson.Value) rawjson.Value
@@ -53,9 +56,8 @@ type Rewriter struct {
 	// Seal, if set, makes cursors usable by the caller only.
 	Seal func(cursor string) string
 	// SealTask, if set, makes a task's id usable by the caller only, and
-	// reports whether the task may be listed and spoken of. made says that the
-	// id stands where the answer to a call names the task made by it.
-	SealTask func(id string, made bool) (sealed string, shown bool)
+	// reports whether the caller may get what says this of the task.
+	SealTask func(id string, said TaskSaid) (sealed string, shown bool)
 	// Next, if set, fetches the result of the page under a cursor. It is asked
 	// where a page became empty by filtering, since simple clients take an
 	// empty first page for the end (openai-agents-python 4085).
@@ -127,7 +129,7 @@ func (w *Rewriter) serverMessage(v rawjson.Value, e envelope) ([]byte, error) {
 		}
 		params = v.Get("params")
 	}
-	sealed, shown, err := w.sealServerTasks(params)
+	sealed, shown, err := w.sealServerTasks(e, params)
 	if err != nil || !shown {
 		return nil, err
 	}
@@ -169,6 +171,9 @@ func (w *Rewriter) result(result rawjson.Value) (rawjson.Value, error) {
 	}
 	if result, err = w.Decorate.Result(result); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnfilterable, err)
+	}
+	if result, err = w.filterTask(result); err != nil {
+		return nil, err
 	}
 	if result, err = w.sealTasks(result); err != nil {
 		return nil, err

@@ -22,11 +22,12 @@ func (onlyShown) ShowsTemplate(uri string) bool { return strings.Contains(uri, "
 // noDecoration adds nothing.
 type noDecoration struct{}
 
-func (noDecoration) Tool(v rawjson.Value) rawjson.Value                { return v }
-func (noDecoration) Entry(v rawjson.Value) rawjson.Value               { return v }
-func (noDecoration) Result(v rawjson.Value) (rawjson.Value, error)     { return v, nil }
-func (noDecoration) Content(v rawjson.Value) rawjson.Value             { return v }
-func (noDecoration) Capabilities(_ Era, v rawjson.Value) rawjson.Value { return v }
+func (noDecoration) Tool(v rawjson.Value) rawjson.Value                    { return v }
+func (noDecoration) Entry(v rawjson.Value) rawjson.Value                   { return v }
+func (noDecoration) Result(v rawjson.Value) (rawjson.Value, error)         { return v, nil }
+func (noDecoration) Task(_ string, v rawjson.Value) (rawjson.Value, error) { return v, nil }
+func (noDecoration) Content(v rawjson.Value) rawjson.Value                 { return v }
+func (noDecoration) Capabilities(_ Era, v rawjson.Value) rawjson.Value     { return v }
 
 func rewriter(era Era) *Rewriter {
 	return &Rewriter{Era: era, Shower: onlyShown{}, Decorate: noDecoration{}, ListTTL: time.Minute}

@@ -16,6 +16,12 @@ func (r *Request) Unseal(open func(Purpose, string) (string, error)) error {
 		}
 	}
 	for _, path := range taskIDPaths {
+		// An id in another form, or under another spelling, would pass unsealed to
+		// a server that reads it.
+		holder := r.Params.Get(path[:len(path)-1]...)
+		if _, ok := elementName(holder, "taskId"); !ok && hasMemberLike(holder, "taskId") {
+			return InvalidParams(r, "unknown "+string(PurposeTask))
+		}
 		if err := r.unsealMember(open, PurposeTask, path...); err != nil {
 			return err
 		}
@@ -54,25 +60,41 @@ func (r *Request) ReplaceParams(params rawjson.Value) error {
 }
 
 // DropSubscriptions removes the resources that the caller may not see from a
-// subscriptions/listen request. The server acknowledges the rest, as it would
-// for resources it does not know.
-func (r *Request) DropSubscriptions(shows func(uri string) bool) error {
+// subscriptions/listen request, and the tasks that open does not know; the
+// others get back the ids that the server knows. The server acknowledges the
+// rest, as it would for what it does not know.
+func (r *Request) DropSubscriptions(shows func(uri string) bool, open func(task string) (string, error)) error {
 	if r.Method != "subscriptions/listen" {
 		return nil
 	}
-	path := []string{"notifications", "resourceSubscriptions"}
+	err := r.mapSubscriptions("resourceSubscriptions", func(e rawjson.Value) (rawjson.Value, bool) {
+		uri, ok := e.Text()
+		return e, ok && shows(uri)
+	})
+	if err != nil {
+		return err
+	}
+	return r.mapSubscriptions("taskIds", func(e rawjson.Value) (rawjson.Value, bool) {
+		sealed, ok := e.Text()
+		if !ok {
+			return nil, false
+		}
+		id, err := open(sealed)
+		return rawjson.Quote(id), err == nil
+	})
+}
+
+func (r *Request) mapSubscriptions(member string, mapped func(rawjson.Value) (rawjson.Value, bool)) error {
+	path := []string{"notifications", member}
 	wanted := r.Params.Get(path...)
 	if !wanted.Exists() {
 		return nil
 	}
 	if wanted.Kind() != rawjson.Array {
-		return InvalidParams(r, "resourceSubscriptions must be an array")
+		return InvalidParams(r, member+" must be an array")
 	}
-	kept := wanted.MapElements(func(e rawjson.Value) (rawjson.Value, bool) {
-		uri, ok := e.Text()
-		return e, ok && shows(uri)
-	})
-	if len(kept) == len(wanted) {
+	kept := wanted.MapElements(mapped)
+	if kept.Is(wanted) {
 		return nil
 	}
 	params, err := r.Params.Set(kept, path...)
