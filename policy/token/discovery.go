@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,6 +19,7 @@ const rediscoverAfter = 24 * time.Hour
 type discovered struct {
 	jwksURL string
 	at      time.Time
+	outside bool // whether the issuer is out on the internet
 }
 
 // IssuerMetadataURLs returns the addresses of an issuer's metadata in the
@@ -67,11 +69,12 @@ func (k *KeyHolder) keySetURL(ctx context.Context) (string, error) {
 		return d.jwksURL, nil
 	}
 
-	address, err := k.discover(ctx)
+	var outside atomic.Bool
+	address, err := k.discover(k.noteOutside(ctx, &outside))
 	if err != nil {
 		return "", fmt.Errorf("discovering key set of issuer %q: %w", k.config.Issuer, err)
 	}
-	k.discovered = discovered{jwksURL: address, at: k.now()}
+	k.discovered = discovered{jwksURL: address, at: k.now(), outside: outside.Load()}
 
 	return address, nil
 }

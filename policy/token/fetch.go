@@ -34,6 +34,7 @@ type fetchResult struct {
 func newClient(transport http.RoundTripper) *http.Client {
 	if transport == nil {
 		own := http.DefaultTransport.(*http.Transport).Clone()
+		own.DialContext = dialer().DialContext
 		own.MaxResponseHeaderBytes = 64 << 10
 		own.MaxIdleConnsPerHost = 1
 		own.IdleConnTimeout = 30 * time.Second
@@ -78,7 +79,7 @@ func (k *KeyHolder) fetch(ctx context.Context) (fetchResult, error) {
 
 func (k *KeyHolder) fetchKeySet(ctx context.Context, address, etag string) (fetchResult, error) {
 	result := fetchResult{url: address}
-	resp, body, err := get(ctx, k.client, address, "application/jwk-set+json, application/json", etag) //nolint:bodyclose // get closes it
+	resp, body, err := get(k.guarded(ctx, address), k.client, address, "application/jwk-set+json, application/json", etag) //nolint:bodyclose // get closes it
 	if err != nil {
 		return result, err
 	}

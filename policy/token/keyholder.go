@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -124,6 +125,7 @@ type KeyHolder struct {
 	config KeyConfig
 	client *http.Client
 	now    func() time.Time
+	inside func(netip.AddrPort) bool // insideNetwork
 
 	current atomic.Pointer[snapshot] // nil before the first good fetch
 
@@ -162,6 +164,7 @@ func NewKeyHolder(config KeyConfig) (*KeyHolder, error) {
 		config:  config,
 		client:  newClient(config.Transport),
 		now:     time.Now,
+		inside:  insideNetwork,
 		wake:    make(chan struct{}, 1),
 		done:    make(chan struct{}),
 		limiter: limiter{cooldown: config.Cooldown},
