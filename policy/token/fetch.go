@@ -79,7 +79,7 @@ func (k *KeyHolder) fetch(ctx context.Context) (fetchResult, error) {
 
 func (k *KeyHolder) fetchKeySet(ctx context.Context, address, etag string) (fetchResult, error) {
 	result := fetchResult{url: address}
-	resp, body, err := get(k.guarded(ctx, address), k.client, address, "application/jwk-set+json, application/json", etag) //nolint:bodyclose // get closes it
+	resp, body, err := get(k.guarded(ctx), k.client, address, "application/jwk-set+json, application/json", etag) //nolint:bodyclose // get closes it
 	if err != nil {
 		return result, err
 	}

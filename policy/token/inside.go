@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http/httptrace"
 	"net/netip"
-	"net/url"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -15,7 +14,7 @@ import (
 // An issuer out on the internet that is taken over, or lies, could send us into
 // the operator's own network by the "jwks_uri" of its metadata (RFC 8414 §6.2,
 // RFC 9700 §4.14 on requests made in another's name). So an address that an
-// issuer outside names at another host has to be outside too. It is looked at
+// issuer outside names has to be outside too. It is looked at
 // when the connection is made, since names may resolve as their owner likes.
 // Issuers inside, and addresses that the operator has written, are not asked.
 
@@ -59,19 +58,10 @@ func (k *KeyHolder) noteOutside(ctx context.Context, outside *atomic.Bool) conte
 	}})
 }
 
-// guarded is the context of a request for a key set that an issuer has named.
-func (k *KeyHolder) guarded(ctx context.Context, address string) context.Context {
-	if !k.discovered.outside || sameHost(address, k.config.Issuer) {
+// guarded is the context of a request for a key set.
+func (k *KeyHolder) guarded(ctx context.Context) context.Context {
+	if !k.discovered.outside {
 		return ctx
 	}
 	return context.WithValue(ctx, outsideOnly{}, k.inside)
-}
-
-func sameHost(a, b string) bool {
-	first, err := url.Parse(a)
-	if err != nil {
-		return false
-	}
-	second, err := url.Parse(b)
-	return err == nil && first.Host == second.Host
 }
