@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/caddy-mcp-app/caddy-mcp-app/policy/internal/oneline"
 )
 
 // MaxTenantLength bounds a tenant name, in bytes. Names travel in a header of
@@ -102,7 +103,7 @@ func validTenant(name string) error {
 		return errors.New("tenant name is not UTF-8")
 	case strings.TrimSpace(name) != name:
 		return errors.New("tenant name has blanks around it")
-	case strings.ContainsFunc(name, unicode.IsControl):
+	case !oneline.Is(name):
 		return errors.New("tenant name holds control characters")
 	}
 	return nil

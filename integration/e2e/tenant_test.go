@@ -139,6 +139,7 @@ func TestATenantFromAHeaderCountsFromTrustedProxiesOnly(t *testing.T) {
 			server.forget()
 			wantStatus(t, "no header", c.post(t, pingBody, nil), http.StatusForbidden)
 			wantStatus(t, "another tenant", c.post(t, pingBody, http.Header{"X-Tenant": {"initech"}}), http.StatusForbidden)
+			wantStatus(t, "a placeholder", c.post(t, pingBody, http.Header{"X-Tenant": {"{http.request.header.X-Other}"}, "X-Other": {"acme"}}), http.StatusForbidden)
 			wantStatus(t, "repeated", c.post(t, pingBody, http.Header{"X-Tenant": {"acme", "globex"}}), http.StatusForbidden)
 			if got := server.seen(); len(got) != 0 {
 				t.Errorf("%d requests reached the server", len(got))

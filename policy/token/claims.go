@@ -4,8 +4,9 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/caddy-mcp-app/caddy-mcp-app/policy/internal/oneline"
 )
 
 const (
@@ -184,5 +185,5 @@ func audienceOf(value any) ([]string, bool) {
 }
 
 func hasControl(s string) bool {
-	return strings.ContainsFunc(s, unicode.IsControl)
+	return !oneline.Is(s)
 }
