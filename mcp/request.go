@@ -205,6 +205,11 @@ func (r *Request) readEra(h http.Header, meta rawjson.Value) error {
 	default:
 		r.Version, r.Era = claimed, Modern
 	}
+	if r.Era == Legacy && header >= FirstModernVersion {
+		// No revision is named like this, and servers that compare text would take
+		// it for a modern one.
+		return invalid(http.StatusBadRequest, CodeInvalidRequest, r.ID, "Invalid request: %s is no revision", HeaderVersion)
+	}
 	if r.Era == Modern && r.Kind == Response {
 		return invalid(http.StatusBadRequest, CodeInvalidRequest, nil, "Invalid request: clients send no responses in this revision")
 	}

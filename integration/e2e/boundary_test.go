@@ -164,3 +164,40 @@ func TestMirroredHeadersMustAgreeWithTheBody(t *testing.T) {
 		wantStatus(t, name, c.post(t, body, h), http.StatusOK)
 	}
 }
+
+// A request that is of one era for one reader and of the other for the next
+// would be filtered by rules that do not fit it.
+func TestARequestIsOfOneEra(t *testing.T) {
+	server := pong()
+	g := startBefore(t, server, endpoint(allTools))
+	c := g.bearer(t, editor("acme"))
+	const meta = `{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{"_meta":` + modernMeta + `}}`
+	for name, tt := range map[string]struct {
+		body     string
+		versions []string
+	}{
+		"an old body under a new header":    {pingBody, []string{modern}},
+		"a new body without a header":       {meta, nil},
+		"a new body under an old header":    {meta, []string{legacy}},
+		"both, the old one first":           {pingBody, []string{legacy, modern}},
+		"both, the new one first":           {pingBody, []string{modern, legacy}},
+		"both in one line":                  {pingBody, []string{legacy + ", " + modern}},
+		"an old one twice":                  {pingBody, []string{legacy, legacy}},
+		"one that is no revision":           {pingBody, []string{"2099-01-01"}},
+		"one that sorts behind all":         {pingBody, []string{"~"}},
+		"another revision in _meta":         {strings.Replace(meta, modern, legacy, 1), []string{modern}},
+		"a revision in _meta and none else": {`{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"` + modern + `"}}}`, nil},
+	} {
+		server.forget()
+		header := http.Header{}
+		if tt.versions != nil {
+			header["Mcp-Protocol-Version"] = tt.versions
+		}
+		a := c.post(t, tt.body, header)
+		seen := server.seen()
+		if a.status == http.StatusBadRequest && len(seen) == 0 {
+			continue
+		}
+		t.Errorf("%s: %s; the server saw %v", name, a, seen)
+	}
+}

@@ -301,3 +301,24 @@ func TestATokenSendsTheGatewayNowhere(t *testing.T) {
 		t.Errorf("elsewhere was asked %d times, the server %d times", visits(), len(server.seen()))
 	}
 }
+
+// The server is not trusted with the gateway's legs either: where it sends its
+// callers, the gateway does not go, not for questions of its own.
+func TestARedirectOfTheServerIsNotFollowed(t *testing.T) {
+	target, visits := elsewhere(t)
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		server := record(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, target+"/secret", status) }))
+		g := startBefore(t, server, endpoint(allTools+"openai {\n\tsettings settings.read settings.update\n}"))
+		g.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		c := g.bearer(t, editor("acme"))
+		c.post(t, initializeBody, nil)
+		c.tool(t, "list_decks", nil)
+		c.era = modern
+		c.header.Set("Mcp-Protocol-Version", modern)
+		c.call(t, "server/discover", "", nil)
+		c.call(t, "tools/list", "", nil)
+		if len(server.seen()) < 4 || visits() != 0 {
+			t.Errorf("%d: the server saw %d requests, elsewhere %d", status, len(server.seen()), visits())
+		}
+	}
+}

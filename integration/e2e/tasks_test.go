@@ -283,3 +283,21 @@ openai {
 		}
 	}
 }
+
+// Callers without a token cannot be told apart: a list of their tasks would be
+// everybody's.
+func TestTasksOfCallersWithoutATokenAreInNoList(t *testing.T) {
+	g := startBefore(t, &taskServer{}, strings.Replace(mixedSite, "policy {", "methods tasks/*\npolicy {\n\ttool report {\n\t\tanonymous\n\t}", 1))
+	for _, era := range eras {
+		c := g.nobody()
+		c.era = era
+		c.open(t)
+		handle := c.task(t, "report")
+		if a := c.about(t, "tasks/get", handle); a.code() != "" {
+			t.Errorf("%s: the handle is of no use: %s", era, a)
+		}
+		if a := c.call(t, "tasks/list", "", nil); len(a.names("tasks", "taskId")) != 0 || !a.message.Get("result", "tasks").Exists() {
+			t.Errorf("%s: lists %s", era, a)
+		}
+	}
+}
