@@ -50,12 +50,7 @@ func (adminAPI) handleEvents(w http.ResponseWriter, r *http.Request) error {
 		return caddy.APIError{HTTPStatus: http.StatusServiceUnavailable, Err: err}
 	}
 	defer leave()
-	noDeadline(w)
-	h := w.Header()
-	h.Set("Cache-Control", "no-store")
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("X-Content-Type-Options", "nosniff")
-	stream := eventStream{w, http.NewResponseController(w)}
+	stream := beginEvents(w)
 	if stream.send(": listening\n\n") != nil {
 		return nil // the listener has gone, which is no error of ours
 	}
@@ -86,6 +81,16 @@ func (adminAPI) handleEvents(w http.ResponseWriter, r *http.Request) error {
 type eventStream struct {
 	w  http.ResponseWriter
 	rc *http.ResponseController
+}
+
+// beginEvents answers with a stream of events. Requests may last from here on.
+func beginEvents(w http.ResponseWriter) eventStream {
+	noDeadline(w)
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("X-Content-Type-Options", "nosniff")
+	return eventStream{w, http.NewResponseController(w)}
 }
 
 func (s eventStream) send(text string) error {

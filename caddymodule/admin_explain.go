@@ -160,7 +160,7 @@ type shownTool struct {
 // shownCatalog looks at the endpoint as one principal. Errors are those of
 // inspect.
 func (m *Handler) shownCatalog(ctx context.Context, app *caddyhttp.App, input inspectionInput) (*shownCatalog, error) {
-	shown := &shownCatalog{explanation: &explanation{Endpoint: m.Path}, Tools: []shownTool{}, Hidden: make(map[policy.Kind][]explainedName)}
+	shown := &shownCatalog{explanation: &explanation{Endpoint: m.Path, Address: m.publicURL(app, input)}, Tools: []shownTool{}, Hidden: make(map[policy.Kind][]explainedName)}
 	x := shown.explanation
 	input.build = func(in *inspection) {
 		x.fill(in, "")

@@ -17,9 +17,11 @@ import (
 // explanation is what one principal sees at an endpoint and why, for the command
 // and the admin API. The names in its JSON are stable.
 type explanation struct {
-	Endpoint  string             `json:"endpoint"`
-	Resource  string             `json:"resource,omitempty"`
-	Host      string             `json:"host,omitempty"`
+	Endpoint string `json:"endpoint"`
+	Resource string `json:"resource,omitempty"`
+	Host     string `json:"host,omitempty"`
+	// Address is where the principal's client would call.
+	Address   string             `json:"address"`
 	Principal explainedPrincipal `json:"principal"`
 	// Refused is set where the principal is not let in at all. Nothing but notes
 	// follows then.
@@ -103,16 +105,18 @@ type explainedCapability struct {
 }
 
 type explainedFinding struct {
-	Code    string `json:"code"`
-	Subject string `json:"subject"`
-	Detail  string `json:"detail"`
-	Fix     string `json:"fix"`
+	Code string `json:"code"`
+	// Severity is error, warning or note.
+	Severity openai.Severity `json:"severity"`
+	Subject  string          `json:"subject"`
+	Detail   string          `json:"detail"`
+	Fix      string          `json:"fix"`
 }
 
 // explain looks at the endpoint as one principal. tool, if not empty, is
 // explained also if the server does not list it. Errors are those of inspect.
 func (m *Handler) explain(ctx context.Context, app *caddyhttp.App, input inspectionInput, tool string) (*explanation, error) {
-	x := &explanation{Endpoint: m.Path}
+	x := &explanation{Endpoint: m.Path, Address: m.publicURL(app, input)}
 	input.build = func(in *inspection) { x.fill(in, tool) }
 	in, err := m.inspect(ctx, app, input)
 	if err != nil {
@@ -300,7 +304,8 @@ func (in *inspection) findings() []explainedFinding {
 	_, found := in.decorated()
 	explained := make([]explainedFinding, 0, len(found))
 	for _, f := range found {
-		explained = append(explained, explainedFinding(f))
+		rule, _ := openai.RuleOf(f.Code)
+		explained = append(explained, explainedFinding{f.Code, rule.Severity, f.Subject, f.Detail, f.Fix})
 	}
 	return explained
 }

@@ -24,6 +24,7 @@ func verbCases(t *testing.T) map[string]verbCase {
 	dead := httptest.NewServer(http.NotFoundHandler())
 	dead.Close()
 	return map[string]verbCase{
+		"console":    {[]string{"--admin", strings.TrimPrefix(dead.URL, "http://")}},
 		"discover":   {[]string{dead.URL}},
 		"doctor":     {[]string{dead.URL}},
 		"explain":    {nil}, // what cannot be explained is a wrong command line

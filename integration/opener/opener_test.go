@@ -11,6 +11,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/certmagic"
 
+	"github.com/caddy-mcp-app/caddy-mcp-app/integration/browser"
 	"github.com/caddy-mcp-app/caddy-mcp-app/integration/stack"
 )
 
@@ -129,13 +130,6 @@ type device struct {
 	dark              bool
 }
 
-func (d device) scheme() string {
-	if d.dark {
-		return "dark"
-	}
-	return "light"
-}
-
 var (
 	windows = device{"windows", "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36", "Windows", 1280, 800, false}
 	iphone  = device{"iphone", "Mozilla/5.0 (iPhone; CPU iPhone OS 18_6 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.6 Mobile/15E148 Safari/604.1", "", 390, 844, false}
@@ -151,7 +145,7 @@ var (
 // TestLinksOpenInABrowser: a click leads each platform to its application,
 // without a script.
 func TestLinksOpenInABrowser(t *testing.T) {
-	b := startBrowser(t)
+	b := browser.Start(t)
 	s := start(t)
 	for _, tt := range []struct {
 		device   device
@@ -164,7 +158,7 @@ func TestLinksOpenInABrowser(t *testing.T) {
 		{android, "https://acme.app.example.com/t/acme/decks", "https://acme.app.example.com/t/acme/decks"},
 	} {
 		t.Run(tt.device.name, func(t *testing.T) {
-			got := b.open(t, tt.device, false).visit(address(s, "acme", "workspace.home?path=%2Ft%2Facme%2Fdecks"))
+			got := open(t, b, tt.device, false).visit(address(s, "acme", "workspace.home?path=%2Ft%2Facme%2Fdecks"))
 			if got.status != http.StatusFound || got.location != tt.location || got.followed != tt.followed {
 				t.Errorf("%+v, want a redirect to %s", got, tt.location)
 			}
@@ -175,7 +169,7 @@ func TestLinksOpenInABrowser(t *testing.T) {
 // TestTheChoiceIsForEverybody: the page can be read and used with the keyboard,
 // on small screens, in the dark, and without scripts.
 func TestTheChoiceIsForEverybody(t *testing.T) {
-	b := startBrowser(t)
+	b := browser.Start(t)
 	s := start(t)
 	want := []string{
 		"codex://plugins/workspace/app/workspace.home?path=%2Ft%2Facme%2Fdecks%3Fsort%3Dasc%26tag%3Dbolt",
@@ -186,15 +180,15 @@ func TestTheChoiceIsForEverybody(t *testing.T) {
 	for _, d := range []device{mac, macDark, narrow} {
 		for _, scripts := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s-scripts-%v", d.name, scripts), func(t *testing.T) {
-				p := b.open(t, d, scripts)
+				p := open(t, b, d, scripts)
 				got := p.visit(address(s, "acme", "workspace.home?path=%2Ft%2Facme%2Fdecks%3Fsort%3Dasc%26tag%3Dbolt"))
 				if got.status != http.StatusOK || len(got.logged) > 0 {
 					t.Errorf("%+v, want a page without complaints", got)
 				}
-				if links := eval[[]string](p, `[...document.links].map(a => a.getAttribute("href"))`); !slices.Equal(links, want) {
+				if links := browser.Eval[[]string](p.Page, `[...document.links].map(a => a.getAttribute("href"))`); !slices.Equal(links, want) {
 					t.Errorf("links %q\nwant %q", links, want)
 				}
-				p.screenshot(t.Name()[strings.LastIndexByte(t.Name(), '/')+1:])
+				p.Screenshot(t.Name()[strings.LastIndexByte(t.Name(), '/')+1:])
 				p.checkReadable(4.5)
 				p.checkKeyboard(len(want))
 			})
@@ -204,7 +198,7 @@ func TestTheChoiceIsForEverybody(t *testing.T) {
 
 // TestFaultsCanBeRead: whoever gets a faulty link sees why, and where to go.
 func TestFaultsCanBeRead(t *testing.T) {
-	b := startBrowser(t)
+	b := browser.Start(t)
 	s := start(t)
 	for _, tt := range []struct {
 		name, rest, text string
@@ -216,16 +210,16 @@ func TestFaultsCanBeRead(t *testing.T) {
 		{"unknown", "workspace.secret", "This link leads nowhere", narrow, 404},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p := b.open(t, tt.device, false)
+			p := open(t, b, tt.device, false)
 			got := p.visit(address(s, "acme", tt.rest))
-			text := eval[string](p, "document.body.innerText")
+			text := browser.Eval[string](p.Page, "document.body.innerText")
 			if got.status != tt.status || !strings.Contains(text, tt.text) || len(got.logged) > 0 {
 				t.Errorf("%+v with %q, want %d with %q", got, text, tt.status, tt.text)
 			}
-			if n := eval[int](p, `document.querySelectorAll("script, img, iframe, form").length`); n != 0 {
+			if n := browser.Eval[int](p.Page, `document.querySelectorAll("script, img, iframe, form").length`); n != 0 {
 				t.Errorf("%d foreign elements", n)
 			}
-			p.screenshot(tt.name)
+			p.Screenshot(tt.name)
 			p.checkReadable(4.5)
 			p.checkKeyboard(1)
 		})
@@ -235,53 +229,34 @@ func TestFaultsCanBeRead(t *testing.T) {
 // checkReadable: one heading, a language, a title, no sideways scrolling, and
 // enough contrast between every text and what is behind it (WCAG 1.4.3).
 func (p *page) checkReadable(contrast float64) {
-	p.t.Helper()
-	if got := eval[string](p, `document.documentElement.lang + " " + document.querySelectorAll("h1").length + " " + document.querySelectorAll("main").length`); got != "en 1 1" {
-		p.t.Errorf("language, headings, main: %q", got)
+	p.T.Helper()
+	if got := browser.Eval[string](p.Page, `document.documentElement.lang + " " + document.querySelectorAll("h1").length + " " + document.querySelectorAll("main").length`); got != "en 1 1" {
+		p.T.Errorf("language, headings, main: %q", got)
 	}
-	if title, heading := eval[string](p, "document.title"), eval[string](p, `document.querySelector("h1").innerText`); title == "" || title != heading {
-		p.t.Errorf("title %q, heading %q", title, heading)
+	if title, heading := browser.Eval[string](p.Page, "document.title"), browser.Eval[string](p.Page, `document.querySelector("h1").innerText`); title == "" || title != heading {
+		p.T.Errorf("title %q, heading %q", title, heading)
 	}
-	if wide := eval[int](p, "document.documentElement.scrollWidth - document.documentElement.clientWidth"); wide > 0 {
-		p.t.Errorf("%d pixels stick out sideways", wide)
+	if wide := p.Sideways(); wide > 0 {
+		p.T.Errorf("%d pixels stick out sideways", wide)
 	}
-	if small := eval[int](p, `[...document.links].filter(a => a.getBoundingClientRect().height < 44).length`); small > 0 {
-		p.t.Errorf("%d links are too small for a finger", small)
+	if small := browser.Eval[int](p.Page, `[...document.links].filter(a => a.getBoundingClientRect().height < 44).length`); small > 0 {
+		p.T.Errorf("%d links are too small for a finger", small)
 	}
-	if lowest := eval[float64](p, lowestContrast); lowest < contrast {
-		p.t.Errorf("contrast %.2f, want %.1f", lowest, contrast)
+	if lowest := p.LowestContrast(); lowest < contrast {
+		p.T.Errorf("contrast %.2f, want %.1f", lowest, contrast)
 	}
 }
 
 // checkKeyboard: Tab reaches every link, and one sees where one is.
 func (p *page) checkKeyboard(links int) {
-	p.t.Helper()
+	p.T.Helper()
 	for i := range links {
-		p.tab()
-		if at := eval[int](p, "[...document.links].indexOf(document.activeElement)"); at != i {
-			p.t.Errorf("Tab %d reaches link %d", i+1, at)
+		p.Press("Tab")
+		if at := browser.Eval[int](p.Page, "[...document.links].indexOf(document.activeElement)"); at != i {
+			p.T.Errorf("Tab %d reaches link %d", i+1, at)
 		}
-		if outline := eval[string](p, "getComputedStyle(document.activeElement).outlineStyle"); outline != "solid" {
-			p.t.Errorf("link %d has the outline %q", i, outline)
+		if outline := browser.Eval[string](p.Page, "getComputedStyle(document.activeElement).outlineStyle"); outline != "solid" {
+			p.T.Errorf("link %d has the outline %q", i, outline)
 		}
 	}
 }
-
-// lowestContrast is the lowest contrast of a text to its background (WCAG 2.2,
-// "contrast ratio").
-const lowestContrast = `(() => {
-	const channel = c => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
-	const light = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
-	const numbers = color => color.match(/[\d.]+/g).map(Number);
-	const ground = e => {
-		for (; e; e = e.parentElement) {
-			const color = numbers(getComputedStyle(e).backgroundColor);
-			if (color.length < 4 || color[3] > 0) return color;
-		}
-		return [255, 255, 255];
-	};
-	return Math.min(...[...document.querySelectorAll("main *")].filter(e => e.innerText).map(e => {
-		const [a, b] = [light(numbers(getComputedStyle(e).color)), light(ground(e))].sort((a, b) => b - a);
-		return (a + 0.05) / (b + 0.05);
-	}));
-})()`
