@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
@@ -78,15 +79,21 @@ func newConsoleRelay(admin string) (*consoleRelay, error) {
 	if !address.IsUnixNetwork() && address.Host == "" {
 		address.Host = "localhost"
 	}
-	target, origin := address.JoinHostPort(0), "http://"+address.JoinHostPort(0)
 	if address.IsUnixNetwork() {
+		// The admin setting may give the socket's permissions: unix//path|0220.
+		address.Host, _, _ = strings.Cut(address.Host, "|")
+	}
+	target, origin := address.JoinHostPort(0), "http://"+address.JoinHostPort(0)
+	host := address.Host
+	if address.IsUnixNetwork() {
+		host = ""
 		// What Caddy's own commands say to a socket.
 		origin = "http://127.0.0.1"
 	}
 	dialer := &net.Dialer{Timeout: 5 * time.Second}
 	network := address.Network
 	return &consoleRelay{
-		host: address.Host, shown: discovery.Clean(admin, discovery.MaxText, nil), origin: origin,
+		host: host, shown: discovery.Clean(admin, discovery.MaxText, nil), origin: origin,
 		client: &http.Client{
 			// No proxy of the environment stands before an admin endpoint.
 			Transport: &http.Transport{
@@ -171,7 +178,11 @@ func (c *consoleRelay) ask(ctx context.Context, route consoleRoute, endpoint str
 	if err != nil {
 		return nil, &consoleFault{"unreachable", "The admin address cannot be asked.", http.StatusBadGateway}
 	}
-	r.Header.Set("Origin", c.origin) // for admin endpoints with enforce_origin
+	if c.host != "" {
+		// Wanted by admin endpoints with enforce_origin, and refused at sockets, as
+		// by Caddy's own commands.
+		r.Header.Set("Origin", c.origin)
+	}
 	kind := "application/json"
 	if route.live {
 		kind = "text/event-stream"

@@ -65,7 +65,7 @@ func Start(t *testing.T) *Browser {
 	cmd := exec.CommandContext(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-dev-shm-usage",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--remote-debugging-pipe",
 		// Names are answered by the gateway or not at all.
-		"--host-resolver-rules=MAP *.localhost 127.0.0.1, MAP * ~NOTFOUND",
+		"--host-resolver-rules=MAP *.localhost 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 		"--user-data-dir="+profile)
 	cmd.WaitDelay = 10 * time.Second
 	fromUs, in, err := os.Pipe()
