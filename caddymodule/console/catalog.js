@@ -12,6 +12,7 @@ const KINDS = [
 ];
 
 const MAX_ROWS = 2500; // of one kind; endpoints list fewer by default
+const LONG = 200; // rows, of which the browser lays out only those in sight
 
 const DECISIONS = {
 	allow: ["Shown", "good"],
@@ -48,7 +49,7 @@ export function show(catalog) {
 	at("explain").hidden = Boolean(catalog.refused);
 	at("summary").replaceChildren(...summary(catalog));
 	groups = catalog.refused || catalog.catalog_error ? [] : KINDS.map(([kind, list, title]) => group(catalog, kind, list, title)).filter(Boolean);
-	at("filters").hidden = groups.length === 0;
+	at("filters").hidden = groups.every((g) => g.rows.length === 0);
 	at("catalog").replaceChildren(...groups.map((g) => g.element), ...rest(catalog));
 	filter();
 }
@@ -89,7 +90,7 @@ export function filter() {
 			r.element.hidden = !fits;
 			if (fits) visible++;
 		}
-		g.element.hidden = visible === 0;
+		g.element.hidden = visible === 0 && g.rows.length > 0; // an empty list is news
 		all += g.rows.length;
 		left += visible;
 	}
@@ -150,7 +151,7 @@ function group(catalog, kind, list, title) {
 		make("h3", {}, title, make("small", {}, number(visible) + " shown, " + number(names.length - visible) + " hidden")),
 		names.length === 0 && notice("empty", "The server lists no tools to this principal", "It was asked and answered with an empty list."),
 		names.length > MAX_ROWS && notice("note", "Note", "Only the first " + number(MAX_ROWS) + " are shown."),
-		make("ul", { class: "rows" }, rows.map((r) => r.element)));
+		make("ul", { class: names.length > LONG ? "rows long" : "rows" }, rows.map((r) => r.element)));
 	return { kind, rows, element };
 }
 
@@ -173,7 +174,7 @@ function decided(entry) {
 	const reason = entry.reason ? ": " + line(entry.reason) : "";
 	if (entry.decided_by === "rule") return [make("bdi", { class: "name" }, "rule " + line(entry.rule.kind) + " " + line(entry.rule.pattern, 120)), reason];
 	if (entry.decided_by === "tools") return ["no rule of its own; decided by the tools that name it", reason];
-	return ["no rule fits, the default decides", reason];
+	return [line(entry.reason) || "no rule fits, the default decides"];
 }
 
 function inside(kind, entry) {
@@ -187,7 +188,7 @@ function inside(kind, entry) {
 		["Listed", entry.listed ? "" : "The server does not list it to this principal."],
 		["Rule stands at", entry.rule?.source && name(entry.rule.source)],
 		["Entrypoints", points(entry.entrypoints).join(", ")],
-		["Pages", (entry.ui_resources ?? []).slice(0, 20).map((uri) => make("div", {}, name(uri)))],
+		["Pages", [...new Set(entry.ui_resources)].slice(0, 20).map((uri) => make("div", {}, name(uri)))],
 	]));
 	if (entry.rule?.caddyfile) parts.push(block(lines(entry.rule.caddyfile), "The rule"));
 	if (entry.hints) parts.push(section("Hints", entry.hints));
@@ -213,13 +214,13 @@ function hints(annotations) {
 
 function points(entrypoints) {
 	if (!Array.isArray(entrypoints)) return [];
-	return entrypoints.slice(0, 10).map((e) => "entrypoint " + [line(e?.type, 40), ...(Array.isArray(e?.extensions) ? e.extensions.slice(0, 10).map((x) => line(x, 20)) : [])].join(" "));
+	return entrypoints.filter((e) => typeof e?.type === "string").slice(0, 10).map((e) => ["entrypoint", line(e.type, 40), ...(Array.isArray(e.extensions) ? e.extensions.slice(0, 10).map((x) => line(x, 20)) : [])].join(" "));
 }
 
 function rest(catalog) {
 	const parts = [];
 	const titled = (title, items) => items.length > 0 && parts.push(make("section", { class: "group" }, make("h3", {}, title), make("ul", { class: "rows" }, items.map((item) => make("li", { class: "plain" }, item)))));
-	titled("Capabilities", catalog.capabilities.map((c) => [name(c.name), badge(c.advertised ? "Advertised" : "Not advertised", c.advertised ? "good" : "bad"), c.reason && make("span", { class: "why" }, line(c.reason, 600))]));
+	titled("Capabilities", catalog.capabilities.map((c) => [make("span", { class: "what" }, name(c.name), badge(c.advertised ? "Advertised" : "Not advertised", c.advertised ? "good" : "bad")), c.reason && make("span", { class: "why" }, line(c.reason, 600))]));
 	titled("Rules that fit nothing the server lists", catalog.unused_rules.map((rule) => [name(rule.kind + " " + rule.pattern), rule.source && make("span", { class: "why" }, name(rule.source))]));
 	return parts;
 }

@@ -4,40 +4,46 @@
 
 import { ask, listen } from "./ask.js";
 import * as catalog from "./catalog.js";
-import { at, facts, make, name, notice } from "./dom.js";
+import { at, facts, later, make, name, notice } from "./dom.js";
 import * as findings from "./findings.js";
 import { Live } from "./live.js";
 import { hide, line, many } from "./text.js";
 
 let endpoints = [];
 let chosen = null; // one of them
+let last = ""; // the id of the one that was chosen last, to choose it again
 let running = null; // the check that is under way
 let checked = null; // what the last check was about, and its answer
 
 // ---- Endpoints --------------------------------------------------------------
 
 async function loadEndpoints() {
-	const before = chosen?.id;
 	try {
 		endpoints = (await ask("api/endpoints")).endpoints.map((e) => ({ ...e, id: e.resource || e.endpoint }));
 	} catch (fault) {
-		endpoints = [];
-		at("endpoints").replaceChildren(notice("bad", "The endpoints are not known", line(fault.message)));
-		choose(null);
+		forget(fault.message);
 		return;
 	}
 	at("endpoints").replaceChildren(...endpoints.map((e) => make("label", {},
 		make("input", { type: "radio", name: "endpoint", onchange: () => choose(e) }),
 		make("span", {}, name(e.endpoint), make("small", {}, name(e.resource || e.hosts.join(", ") || "any host"))))));
 	if (endpoints.length === 0) at("endpoints").append(notice("empty", "No endpoints", "The running configuration has no mcp_app directive."));
-	const index = Math.max(0, endpoints.findIndex((e) => e.id === before));
+	const index = Math.max(0, endpoints.findIndex((e) => e.id === last));
 	const radio = at("endpoints").querySelectorAll("input")[index];
 	if (radio) radio.checked = true;
 	choose(endpoints[index] ?? null);
 }
 
+/** Without a connection nothing is known of the configuration either. */
+function forget(why) {
+	endpoints = [];
+	choose(null);
+	at("endpoints").replaceChildren(notice("bad", "Not connected", line(why)));
+}
+
 function choose(endpoint) {
 	chosen = endpoint;
+	last = endpoint?.id ?? last;
 	clear("Nothing is shown yet", endpoint ? "Say who asks, and check." : "There is no endpoint to look at.");
 	live.of(endpoint?.endpoint ?? "");
 	for (const button of [at("check"), at("refresh")]) button.disabled = !endpoint;
@@ -50,7 +56,7 @@ function choose(endpoint) {
 function about(e) {
 	const listed = (list) => list.map((text) => make("div", {}, name(text)));
 	const c = e.capabilities;
-	return make("section", { class: "about", "aria-label": "About the endpoint" }, facts([
+	const details = later("About this endpoint", () => facts([
 		["Resource", e.resource && name(e.resource)],
 		["Hosts", listed(e.hosts)],
 		["Listens on", listed(e.listen)],
@@ -64,7 +70,9 @@ function about(e) {
 		["Settings", c.settings_read && name(c.settings_read + ", " + c.settings_update)],
 		["Mentions", c.mentions_search && name(c.mentions_search)],
 		["Links", c.plugin && name(c.plugin)],
-	]));
+	]), { class: "about" });
+	details.open = matchMedia("(min-width: 56rem)").matches;
+	return details;
 }
 
 // ---- Who asks ---------------------------------------------------------------
@@ -262,8 +270,8 @@ const live = new Live(at("live"), (news) => {
 		const text = news instanceof Error ? news.message : "The connection to Caddy broke off.";
 		connection("lost", line(text));
 		// Without it a new configuration would not be noticed.
+		if (lost || endpoints.length === 0) forget(text);
 		if (lost) clear("The connection was lost", "What was shown is no longer known to hold.");
-		if (endpoints.length === 0) at("endpoints").replaceChildren(notice("bad", "Not connected", line(text)));
 	}
 });
 

@@ -31,7 +31,7 @@ export const badge = (word, kind = "") => make("span", { class: "badge " + kind 
 export function facts(pairs) {
 	const list = make("dl", { class: "facts" });
 	for (const [term, value] of pairs) {
-		if (value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0)) continue;
+		if (value === undefined || value === null || value === false || value === "" || (Array.isArray(value) && value.length === 0)) continue;
 		list.append(make("div", {}, make("dt", {}, term), make("dd", {}, value)));
 	}
 	return list;

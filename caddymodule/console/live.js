@@ -24,12 +24,13 @@ export class Live {
 	#counters = make("dl", { class: "counters", "aria-label": "Counters" });
 	#list = make("ol", { class: "rows live" });
 	#hint = make("p", { class: "hint" });
+	#none = notice("empty", "No decisions yet", "Each message that a client sends to this endpoint appears here when it is decided.");
 	#pause = make("button", { type: "button", "aria-pressed": "false", onclick: () => this.#toggle() }, "Pause");
 
 	constructor(panel, told) {
 		this.#told = told;
 		const empty = make("button", { type: "button", onclick: () => this.empty() }, "Clear");
-		panel.append(make("div", { class: "heading" }, this.#counters, make("div", { class: "actions" }, this.#pause, empty)), this.#hint, this.#list);
+		panel.append(make("div", { class: "heading" }, this.#counters, make("div", { class: "actions" }, this.#pause, empty)), this.#hint, this.#none, this.#list);
 		this.#draw();
 	}
 
@@ -103,7 +104,7 @@ export class Live {
 		this.#hint.textContent = "Counted since " + clock(this.#since) + (this.#paused ? ". The list stands still; counting goes on." : ". The latest " + MAX_RECORDS + " are listed.");
 		if (this.#paused) return;
 		this.#list.replaceChildren(...this.#records.map(row));
-		if (this.#records.length === 0) this.#list.append(make("li", { class: "plain" }, notice("empty", "No decisions yet", "Each message that a client sends to this endpoint appears here when it is decided.")));
+		this.#none.hidden = !(this.#list.hidden = this.#records.length === 0);
 	}
 }
 

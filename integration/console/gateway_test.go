@@ -174,7 +174,7 @@ func newStrange(t *testing.T) *strange {
 func (s *strange) lists(tools ...map[string]any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.list, s.answer = tools, nil
+	s.list, s.answer = append([]map[string]any{}, tools...), nil
 }
 
 func (s *strange) answers(answer http.HandlerFunc) {

@@ -108,7 +108,7 @@ func (p *page) wait(expression string) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	p.T.Fatalf("never true: %s\n%s", expression, p.text("body"))
+	p.T.Fatalf("never true: %s\n%.600s", expression, p.text("main"))
 }
 
 // text is what a reader sees of an element.
