@@ -2,6 +2,7 @@ package caddymodule
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp"
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/discovery"
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/openai"
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/rawjson"
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
@@ -28,8 +30,10 @@ type explanation struct {
 	Refused *explainedRefusal `json:"refused,omitempty"`
 	// CatalogError says why the server's lists could not be had. What is then
 	// explained are the names that were asked for.
-	CatalogError string           `json:"catalog_error,omitempty"`
-	Server       *explainedServer `json:"server,omitempty"`
+	CatalogError string `json:"catalog_error,omitempty"`
+	// CatalogAdvice says what to do about it, where that is known.
+	CatalogAdvice string           `json:"catalog_advice,omitempty"`
+	Server        *explainedServer `json:"server,omitempty"`
 
 	Tools        []explainedName       `json:"tools"`
 	Prompts      []explainedName       `json:"prompts"`
@@ -154,6 +158,9 @@ func (x *explanation) fill(in *inspection, tool string) {
 	}
 	if in.failure != nil {
 		x.CatalogError = loggable(in.failure.Error())
+		if failure, ok := errors.AsType[*discovery.Error](in.failure); ok {
+			x.CatalogAdvice = failure.Class.Advice()
+		}
 	} else {
 		lists := in.lists
 		x.Server = &explainedServer{Era: lists.Era.String(), ProtocolVersion: lists.Version, CheckedAt: lists.asked}

@@ -86,7 +86,7 @@ export function filter() {
 	for (const g of groups) {
 		let visible = 0;
 		for (const r of g.rows) {
-			const fits = r.text.includes(wanted) && (which === "all" || r.visible === (which === "visible")) && (allowed.size === 0 || g.kind !== "tool" || allowed.has(r.name));
+			const fits = r.text.includes(wanted) && (which === "all" || r.visible === (which === "visible")) && (allowed.size === 0 || (g.kind === "tool" && allowed.has(r.name)));
 			r.element.hidden = !fits;
 			if (fits) visible++;
 		}
@@ -127,7 +127,7 @@ function summary(catalog) {
 	if (catalog.refused) {
 		parts.unshift(notice("bad", "This principal is not let in", "A client gets " + line(catalog.refused.status) + ". Reason: " + line(catalog.refused.reason || catalog.refused.decision) + (catalog.refused.cause ? " (" + line(catalog.refused.cause) + ")" : "")));
 	} else if (catalog.catalog_error) {
-		parts.unshift(notice("bad", "The server’s lists could not be had", line(catalog.catalog_error), "Nothing is known of what it lists."));
+		parts.unshift(notice("bad", "The server’s lists could not be had", line(catalog.catalog_error), ...(catalog.catalog_advice ? [line(catalog.catalog_advice)] : []), "Nothing is known of what it lists."));
 	}
 	for (const note of catalog.notes) parts.push(notice("note", "Note", line(note, 600)));
 	return parts;

@@ -93,7 +93,8 @@ function request(more) {
 		hide(token);
 	} else if (by() === "claims") {
 		claims = at("claims").value.trim();
-		try {
+		if (!claims) wrong = "Write claims as a JSON object, or choose another principal.";
+		else try {
 			const value = JSON.parse(claims);
 			if (typeof value !== "object" || value === null || Array.isArray(value)) wrong = "The claims must be a JSON object.";
 		} catch (error) {
