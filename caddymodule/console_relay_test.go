@@ -83,8 +83,11 @@ func TestLeavingThePageEndsTheQuestion(t *testing.T) {
 			_ = http.NewResponseController(w).Flush()
 		}
 		began <- struct{}{}
-		<-r.Context().Done()
-		ended <- struct{}{}
+		select {
+		case <-r.Context().Done():
+			ended <- struct{}{}
+		case <-t.Context().Done(): // the test has failed
+		}
 	}))
 	for _, a := range []struct{ method, path string }{{"POST", "api/catalog"}, {"GET", "api/events"}} {
 		conn, err := net.Dial("tcp", s.host)
