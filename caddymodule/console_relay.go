@@ -118,10 +118,7 @@ func (c *consoleRelay) close() { c.client.CloseIdleConnections() }
 func (c *consoleRelay) reach(ctx context.Context) *consoleFault {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	answer, fault := c.ask(ctx, consoleRoutes["api/endpoints"], "", nil)
-	if fault == nil {
-		_, fault = c.read(answer)
-	}
+	_, fault := c.whole(ctx, consoleRoutes["api/endpoints"], "", nil)
 	return fault
 }
 
@@ -146,17 +143,18 @@ func (c *consoleRelay) serve(w http.ResponseWriter, r *http.Request, route conso
 		ctx, cancel = context.WithTimeout(ctx, consoleTimeout)
 		defer cancel()
 	}
-	answer, fault := c.ask(ctx, route, r.URL.Query().Get("endpoint"), body)
-	if fault != nil {
-		writeFault(w, fault)
-		return
-	}
+	endpoint := r.URL.Query().Get("endpoint")
 	if route.live {
+		answer, fault := c.ask(ctx, route, endpoint, nil)
+		if fault != nil {
+			writeFault(w, fault)
+			return
+		}
 		defer func() { _ = answer.Body.Close() }()
 		relayStream(w, answer.Body)
 		return
 	}
-	text, fault := c.read(answer)
+	text, fault := c.whole(ctx, route, endpoint, body)
 	if fault != nil {
 		writeFault(w, fault)
 		return
@@ -203,8 +201,12 @@ func (c *consoleRelay) ask(ctx context.Context, route consoleRoute, endpoint str
 	return nil, c.refused(answer)
 }
 
-// read takes the whole of a JSON answer.
-func (c *consoleRelay) read(answer *http.Response) ([]byte, *consoleFault) {
+// whole asks for JSON.
+func (c *consoleRelay) whole(ctx context.Context, route consoleRoute, endpoint string, body []byte) ([]byte, *consoleFault) {
+	answer, fault := c.ask(ctx, route, endpoint, body)
+	if fault != nil {
+		return nil, fault
+	}
 	defer func() { _ = answer.Body.Close() }()
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxConsoleAnswer+1))
 	switch {

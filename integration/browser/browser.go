@@ -63,7 +63,7 @@ func Start(t *testing.T) *Browser {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-dev-shm-usage",
-		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--remote-debugging-pipe",
+		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--remote-debugging-pipe", //nolint:gosec // a fixed program, with a folder of ours
 		// Names are answered by the gateway or not at all.
 		"--host-resolver-rules=MAP *.localhost 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 		"--user-data-dir="+profile)

@@ -2,10 +2,8 @@ package console
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -223,16 +221,6 @@ func (s *strange) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(map[string]any{"jsonrpc": "2.0", "id": message.ID, "result": result})
-}
-
-// admin asks the admin endpoint over its socket.
-func (g *gateway) admin(t *testing.T) *http.Client {
-	t.Helper()
-	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", g.socket)
-	}}
-	t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: transport}
 }
 
 func tool(name, description string) map[string]any {

@@ -3,43 +3,22 @@
 package discover
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
-	"unsafe"
-)
 
-// openTerminal returns both ends of a pseudo terminal.
-func openTerminal(t *testing.T) (screen, line *os.File) {
-	t.Helper()
-	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Skipf("no pseudo terminal can be had: %v", err)
-	}
-	var number, unlocked uint32
-	for request, value := range map[uintptr]*uint32{syscall.TIOCSPTLCK: &unlocked, syscall.TIOCGPTN: &number} {
-		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, screen.Fd(), request, uintptr(unsafe.Pointer(value))); errno != 0 {
-			t.Fatal(errno)
-		}
-	}
-	line, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return screen, line
-}
+	"github.com/caddy-mcp-app/caddy-mcp-app/integration/terminal"
+)
 
 // onTerminal runs discover with a terminal for everything it prints.
 func onTerminal(t *testing.T, env []string, args ...string) string {
 	t.Helper()
-	screen, line := openTerminal(t)
+	screen, line := terminal.Open(t)
 	cmd := exec.CommandContext(t.Context(), binary, append([]string{"mcp-app", "discover"}, args...)...)
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "NO_PROXY=*", "TERM=xterm"}, env...)
 	cmd.Stdout, cmd.Stderr = line, line
