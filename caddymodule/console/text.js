@@ -25,7 +25,7 @@ function cut(text, limit) {
 	if (text.length <= limit) return text;
 	// Not through the middle of a character.
 	const end = /[\ud800-\udbff]/.test(text[limit - 1]) ? limit - 1 : limit;
-	return text.slice(0, end) + "… (" + number(text.length - end) + " characters more)";
+	return text.slice(0, end) + "… (" + many(text.length - end, "character") + " more)";
 }
 
 /** One line. */

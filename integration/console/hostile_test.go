@@ -3,6 +3,8 @@ package console
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -19,7 +21,7 @@ func TestTextsOfServersStayText(t *testing.T) {
 	texts := []string{
 		`<img src=x onerror="document.title='owned'">`, `<script>document.title='owned'</script>`, `</summary></details><iframe src="http://127.0.0.1:1/">`,
 		"rtl\u202egnp.exe", "zero\u200bwidth\u2066isolate", "escape\x1b[31m\x00", `"><svg onload=alert(1)>`, "{{constructor.constructor('alert(1)')()}}",
-		"__proto__", "constructor", "toString", "javascript:alert(1)", strings.Repeat("long", 5000), strings.Repeat("Z\u0335\u0336\u0337", 200), "\ufeffbom", "emoji 👩‍💻",
+		"two  blanks", "__proto__", "constructor", "toString", "javascript:alert(1)", strings.Repeat("long", 5000), strings.Repeat("Z\u0335\u0336\u0337", 200), "\ufeffbom", "emoji 👩‍💻",
 	}
 	var list []map[string]any
 	for i, text := range texts {
@@ -35,6 +37,7 @@ func TestTextsOfServersStayText(t *testing.T) {
 	p.choose("by", "nobody")
 	p.click("#check")
 	p.says("#progress", "Checked")
+	p.shoot("hostile")
 	browser.Eval[any](p.Page, `document.querySelectorAll("#catalog details").forEach(e => e.open = true)`)
 	p.wait(`document.querySelectorAll("#catalog .inside").length > 10`)
 	browser.Eval[any](p.Page, `document.querySelectorAll("#catalog details").forEach(e => e.open = true)`)
@@ -43,7 +46,7 @@ func TestTextsOfServersStayText(t *testing.T) {
 		t.Fatal("nothing is shown: " + p.text("#summary"))
 	}
 	all := p.text("#catalog")
-	for _, seen := range []string{`<img src=x onerror=`, `<script>document.title=`, `rtl\u{202e}gnp.exe`, `zero\u{200b}width\u{2066}isolate`, "characters more)", `rtl\u202egnp.exe`, "javascript:alert(1)"} {
+	for _, seen := range []string{`<img src=x onerror=`, `<script>document.title=`, `rtl\u{202e}gnp.exe`, `zero\u{200b}width\u{2066}isolate`, "characters more)", "two  blanks", `rtl\u202egnp.exe`, "javascript:alert(1)"} {
 		if !strings.Contains(all, seen) {
 			t.Errorf("%q is not to be read", seen)
 		}
@@ -62,7 +65,12 @@ func TestTextsOfServersStayText(t *testing.T) {
 	if polluted := browser.Eval[bool](p.Page, `({}).x !== undefined`); polluted {
 		t.Error("the prototype of all objects was changed")
 	}
-	p.shoot("hostile")
+	for _, v := range []browser.View{light, narrow} {
+		p.See(v)
+		if wide := p.Sideways(); wide > 0 {
+			t.Errorf("%d pixels stick out sideways of %d", wide, v.Width)
+		}
+	}
 	p.fill("#explain-name", "<b>none</b>\u202e")
 	p.click("#explain button")
 	p.says("#explained", `<b>none</b>\u{202e}`)
@@ -164,4 +172,74 @@ func TestServersThatMisbehaveAreToldApart(t *testing.T) {
 		t.Logf("%s: %s", name, strings.Split(p.text("#summary"), "\n")[2])
 	}
 	p.quiet()
+}
+
+// attack is a page of somebody else that knows where the console is, and tries
+// everything that a page can do with it. What came of it is in window.came.
+const attack = `<!doctype html><title>attack</title><script type="module">
+const base = new URLSearchParams(location.search).get("base"), came = {};
+const tried = (name, promise) => promise.then(x => { came[name] = String(x); }, () => { came[name] = "failed"; });
+const element = (tag, attributes) => new Promise((done, failed) => {
+	const e = Object.assign(document.createElement(tag), attributes, { onload: () => done("loaded"), onerror: failed });
+	document.body.append(e);
+});
+const body = '{"endpoint":"/strange","refresh":true}';
+await Promise.all([
+	tried("read", fetch(base + "api/endpoints", { credentials: "include" }).then(r => r.text())),
+	tried("check", fetch(base + "api/catalog", { method: "POST", body, credentials: "include", headers: { "Content-Type": "application/json" } }).then(r => r.text())),
+	tried("check blindly", fetch(base + "api/catalog", { method: "POST", body, credentials: "include", mode: "no-cors" }).then(r => r.type)),
+	tried("events", new Promise((done, failed) => { const s = new EventSource(base + "api/events", { withCredentials: true }); s.onopen = done; s.onerror = failed; })),
+	tried("script", element("script", { src: base + "text.js", type: "module" })),
+	tried("classic script", element("script", { src: base + "text.js" })),
+	tried("picture", element("img", { src: base + "icon.svg" })),
+	tried("style", element("link", { rel: "stylesheet", href: base + "console.css" })),
+]);
+window.came = came;
+</script><body>`
+
+// TestOtherPagesInTheSameBrowserGetNothing: another server of this machine, to
+// whose pages the browser's strict cookie is no stranger, and a name that was
+// pointed at the console's address.
+func TestOtherPagesInTheSameBrowserGetNothing(t *testing.T) {
+	b := browser.Start(t)
+	g := start(t)
+	p := enter(t, b, run(t, g))
+	g.strange.lists(tool("one", ""))
+	base := browser.Eval[string](p.Page, "location.href")
+	var cookies []string
+	attacker := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		cookies = append(cookies, r.Header.Get("Cookie"))
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write([]byte(attack))
+	}))
+	t.Cleanup(attacker.Close)
+	for origin, refused := range map[string]string{
+		attacker.URL: "The console is asked by its own page only.",
+		strings.Replace(attacker.URL, "127.0.0.1", "evil.localhost", 1): "Open the link that", // is not even sent the cookie
+	} {
+		p.Must("Page.navigate", map[string]any{"url": origin + "/?base=" + url.QueryEscape(base)}, nil)
+		p.wait("window.came")
+		for name, got := range browser.Eval[map[string]string](p.Page, "window.came") {
+			if want := "failed"; got != want && !(name == "check blindly" && got == "opaque") {
+				t.Errorf("%s: %s: %s", origin, name, got)
+			}
+		}
+		if asked := g.strange.asked.Load(); asked != 0 {
+			t.Errorf("%s: the server was asked %d times", origin, asked)
+		}
+		// Neither in a frame nor in a window of its own.
+		browser.Eval[any](p.Page, `void document.body.append(Object.assign(document.createElement("iframe"), {src: `+quote(base)+`}))`)
+		browser.Eval[any](p.Page, `void (location.href = `+quote(base)+`)`)
+		p.says("body", refused)
+	}
+	for _, cookie := range cookies {
+		if cookie != "" {
+			t.Errorf("another server of this machine was sent the cookie %q", cookie)
+		}
+	}
+	p.Must("Page.navigate", map[string]any{"url": strings.Replace(base, "127.0.0.1", "rebound.localhost", 1)}, nil)
+	p.says("body", "This is not the address of the console.")
+	// The user still has it.
+	p.Must("Page.navigate", map[string]any{"url": base}, nil)
+	p.wait(`document.querySelector("#connection")?.dataset.state === "open"`)
 }

@@ -177,6 +177,9 @@ func (p *page) shoot(name string) {
 	for suffix, v := range map[string]browser.View{"light": light, "dark": dark, "narrow": narrow} {
 		p.See(v)
 		p.Screenshot(name + "-" + suffix)
+		if ground := browser.Eval[string](p.Page, "getComputedStyle(document.body).backgroundColor"); (ground == "rgb(19, 20, 21)") != v.Dark {
+			p.T.Errorf("%s, %s: the ground is %s", name, suffix, ground)
+		}
 		if wide := p.Sideways(); wide > 0 {
 			p.T.Errorf("%s, %s: %d pixels stick out sideways", name, suffix, wide)
 		}
