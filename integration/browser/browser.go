@@ -62,8 +62,9 @@ func Start(t *testing.T) *Browser {
 	// Longer than the test, for the browser to be closed and not killed.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
 	t.Cleanup(cancel)
-	cmd := exec.CommandContext(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-dev-shm-usage",
-		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--remote-debugging-pipe", //nolint:gosec // a fixed program, with a folder of ours
+	cmd := exec.CommandContext(ctx, chromium, //nolint:gosec // a fixed program, with a folder of ours
+		"--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-dev-shm-usage",
+		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--remote-debugging-pipe",
 		// Names are answered by the gateway or not at all.
 		"--host-resolver-rules=MAP *.localhost 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 		"--user-data-dir="+profile)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,13 +77,15 @@ func TestClientsFindTheLoginByTheirOwn(t *testing.T) {
 	}{
 		"no token":         {http.StatusUnauthorized, initializeBody, nil, "mcp.use"},
 		"an expired token": {http.StatusUnauthorized, pingBody, expired, "mcp.use"},
-		"a tool asks more": {http.StatusForbidden, put, mine, "mcp.use decks.write"},
+		"a tool asks more": {http.StatusForbidden, put, mine, "decks.write mcp.use"},
 	} {
 		login, at := g.loginOf(t, tt.status, tt.message, tt.header)
 		if !strings.HasPrefix(at, g.Issuer.URL+"/") {
 			t.Errorf("%s: the login is at %q, not the issuer's", name, at)
 		}
-		if login.Get("resource") != resource || login.Get("scope") != tt.scope || login.Get("code_challenge_method") != "S256" {
+		// The client puts what it has and what is asked for together, in any order.
+		scopes := slices.Sorted(slices.Values(strings.Fields(login.Get("scope"))))
+		if login.Get("resource") != resource || strings.Join(scopes, " ") != tt.scope || login.Get("code_challenge_method") != "S256" {
 			t.Errorf("%s: the client asks for %v", name, login)
 		}
 	}

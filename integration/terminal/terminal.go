@@ -20,7 +20,7 @@ func Open(t *testing.T) (screen, line *os.File) {
 	}
 	var number, unlocked uint32
 	for request, value := range map[uintptr]*uint32{syscall.TIOCSPTLCK: &unlocked, syscall.TIOCGPTN: &number} {
-		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, screen.Fd(), request, uintptr(unsafe.Pointer(value))); errno != 0 {
+		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, screen.Fd(), request, uintptr(unsafe.Pointer(value))); errno != 0 { //nolint:gosec // what ioctl takes
 			t.Fatal(errno)
 		}
 	}
