@@ -157,13 +157,14 @@ func TestServersThatMisbehaveAreToldApart(t *testing.T) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.Write([]byte(`{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":`))
 		},
-		"twice": func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
-			_, _ = w.Write([]byte(`{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"a","inputSchema":{"type":"object"}},{"name":"a","inputSchema":{"type":"object"}}]}}`))
-		},
+		"twice": nil,
 		"broken off": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 	} {
-		g.strange.answers(answer)
+		if answer != nil {
+			g.strange.answers(answer)
+		} else {
+			g.strange.lists(tool("a", ""), tool("a", ""))
+		}
 		p.click("#refresh")
 		p.says("#summary", "The server’s lists could not be had")
 		if got := p.text("#summary"); !strings.Contains(got, "Nothing is known") || strings.Contains(got, "<script>") || len(p.shown()) > 0 {
