@@ -157,7 +157,7 @@ func TestServersThatMisbehaveAreToldApart(t *testing.T) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.Write([]byte(`{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":`))
 		},
-		"twice": nil,
+		"twice":      nil,
 		"broken off": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 	} {
 		if answer != nil {
