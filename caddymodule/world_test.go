@@ -23,17 +23,41 @@ import (
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
 )
 
-// messageWorld is a random server, policy and caller before the whole path of a
-// message behind authentication: reading, deciding, asking the server for facts,
-// rewriting JSON and streams.
+// messageWorld is a random server, policy and some callers before the whole path
+// of a message behind authentication: reading, deciding, asking the server for
+// facts, rewriting JSON and streams. The callers share whatever the module
+// remembers.
 type messageWorld struct {
 	*worldServer
-	module    *Handler
+	module     *Handler
+	rules      *policy.Policy
+	principals []*policy.Principal
+	modern     bool
+
+	// Of the caller whose turn it is:
 	principal *policy.Principal
-	modern    bool
 	view      *policy.View // what the caller may see, by the rules alone
 	hidden    []string     // names; see hiddenNames
 	leaks     []string
+}
+
+// become lets another caller of the world act.
+func (w *messageWorld) become(p *policy.Principal) {
+	w.principal, w.hidden, w.leaks = p, nil, nil
+	w.view = w.rules.View(p).With(&policy.Request{}, w.worldServer)
+}
+
+// callersOfWorld are how many callers share a world.
+const callersOfWorld = 3
+
+func worldPrincipal(r *rand.Rand, mixed bool) *policy.Principal {
+	if mixed && r.IntN(2) == 0 {
+		return &policy.Principal{Anonymous: true}
+	}
+	return &policy.Principal{
+		Issuer: "https://id.example", Subject: []string{"ann", "bob"}[r.IntN(2)],
+		Tenant: []string{"acme", "globex"}[r.IntN(2)], Scopes: pickSome(r, []string{"w"}),
+	}
 }
 
 // worldTally counts what the worlds were worth.
@@ -57,12 +81,11 @@ func newMessageWorld(r *rand.Rand, base *Handler) (*messageWorld, error) {
 		return nil, err
 	}
 	mode := modeStrict
-	w.principal = &policy.Principal{Issuer: "https://id.example", Subject: "ann", Tenant: []string{"acme", "globex"}[r.IntN(2)], Scopes: pickSome(r, []string{"w"})}
 	if mixed {
 		mode = modeMixed
-		if r.IntN(2) == 0 {
-			w.principal = &policy.Principal{Anonymous: true}
-		}
+	}
+	for range callersOfWorld {
+		w.principals = append(w.principals, worldPrincipal(r, mixed))
 	}
 	module := *base
 	module.Auth, module.Policy, module.OpenAI = &Auth{Mode: mode}, &config, &OpenAI{Declarations: declarations}
@@ -70,8 +93,8 @@ func newMessageWorld(r *rand.Rand, base *Handler) (*messageWorld, error) {
 	module.catalogs = flight.New[*mcp.Catalog](4, time.Minute, time.Minute)
 	module.advertised = newAdvertised()
 	module.warned = &onceSet{seen: make(map[string]bool)}
-	w.module = &module
-	w.view = rules.View(w.principal).With(&policy.Request{}, w.worldServer)
+	w.module, w.rules = &module, rules
+	w.become(w.principals[0])
 	return w, nil
 }
 
@@ -275,22 +298,34 @@ func TestNoHiddenNameLeavesInAnyRandomWorld(t *testing.T) {
 	}
 }
 
-// live sends some messages and checks what comes back.
+// live sends some messages and checks what comes back. One thing is done by all
+// callers in turn, and by the first once more, so that whatever is remembered of
+// one is there for the others; another by one of them.
 func (w *messageWorld) live(t *testing.T, tally *worldTally) {
 	t.Helper()
 	actions := []func(*worldTally) string{
 		w.listTools, w.listOthers, w.handshake, w.useTools, w.useOthers, w.readSettings, w.searchMentions, w.resume, w.subscribe,
 	}
-	for _, i := range w.r.Perm(len(actions))[:2] {
-		problem := actions[i](tally)
-		if problem == "" && len(w.leaks) > 0 {
-			problem = "leaks " + strings.Join(w.leaks, ", ")
-		}
-		if problem != "" {
-			t.Fatalf("world %d, action %d, modern %v, %+v: %s\npolicy %+v\nopenai %+v\nserver %+v", tally.worlds.Load(), i, w.modern, *w.principal, problem, w.module.Policy, w.module.OpenAI, w.worldServer)
-		}
+	chosen := w.r.Perm(len(actions))[:2]
+	for _, p := range append(slices.Clone(w.principals), w.principals[0]) {
+		w.act(t, tally, actions, chosen[0], p)
 	}
-	for _, name := range w.askedFor(0) {
+	w.act(t, tally, actions, chosen[1], w.principals[w.r.IntN(callersOfWorld)])
+}
+
+// act lets a caller do something.
+func (w *messageWorld) act(t *testing.T, tally *worldTally, actions []func(*worldTally) string, i int, p *policy.Principal) {
+	t.Helper()
+	w.become(p)
+	before := len(w.askedFor(0))
+	problem := actions[i](tally)
+	if problem == "" && len(w.leaks) > 0 {
+		problem = "leaks " + strings.Join(w.leaks, ", ")
+	}
+	if problem != "" {
+		t.Fatalf("world %d, action %d, modern %v, %+v: %s\npolicy %+v\nopenai %+v\nserver %+v", tally.worlds.Load(), i, w.modern, *w.principal, problem, w.module.Policy, w.module.OpenAI, w.worldServer)
+	}
+	for _, name := range w.askedFor(before) {
 		if w.hides(name) {
 			t.Fatalf("the server was asked for %s, which is hidden from %+v\n%+v", name, *w.principal, w.module.Policy)
 		}
