@@ -344,7 +344,9 @@ func worldPolicy(r *rand.Rand, s *worldServer, mixed bool) policy.Config {
 	if !mixed && r.IntN(4) == 0 {
 		c.Default = policy.Allow
 	}
-	if r.IntN(8) == 0 {
+	// Where no rule asks for annotations, lists are remembered for other callers.
+	annotated := r.IntN(2) == 0
+	if annotated && r.IntN(4) == 0 {
 		c.Annotations = map[string]bool{policy.ReadOnlyHint: true}
 	}
 	rule := func(kind policy.Kind, pattern string) {
@@ -362,7 +364,7 @@ func worldPolicy(r *rand.Rand, s *worldServer, mixed bool) policy.Config {
 				rule.OnMissingScope = policy.Challenge
 			}
 		case 3:
-			if kind == policy.Tool {
+			if kind == policy.Tool && annotated {
 				rule.Annotations = map[string]bool{policy.ReadOnlyHint: r.IntN(2) == 0}
 			}
 		}

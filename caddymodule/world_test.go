@@ -307,6 +307,9 @@ func (w *messageWorld) live(t *testing.T, tally *worldTally) {
 		w.listTools, w.listOthers, w.handshake, w.useTools, w.useOthers, w.readSettings, w.searchMentions, w.resume, w.subscribe,
 	}
 	chosen := w.r.Perm(len(actions))[:2]
+	if w.r.IntN(4) == 0 {
+		chosen[0] = 0 // lists of tools are what is remembered most
+	}
 	for _, p := range append(slices.Clone(w.principals), w.principals[0]) {
 		w.act(t, tally, actions, chosen[0], p)
 	}
