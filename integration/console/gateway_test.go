@@ -192,6 +192,16 @@ func (s *strange) hangs() {
 	})
 }
 
+// isLeft waits until a client has left while it hung.
+func (s *strange) isLeft(t *testing.T) {
+	t.Helper()
+	select {
+	case <-s.left:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the server is not told that nobody waits any more")
+	}
+}
+
 func (s *strange) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var message struct {
 		ID     json.RawMessage

@@ -40,6 +40,7 @@ func TestATerminalShowsThatACheckIsUnderWay(t *testing.T) {
 	}()
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGINT)
+		defer time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() }).Stop()
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("Ctrl-C: %v", err)
 		}
