@@ -104,7 +104,7 @@ func (e *exchange) checkInputResponses() error {
 	}
 	asked, err := e.asked(e.repeatKey(msg.Params.Get("requestState")))
 	if errors.Is(err, state.ErrNotFound) {
-		e.logger.Warn("answers refused whose questions are not known", zap.String("name", loggable(msg.Name)), zap.String("subject", e.principal.Subject),
+		e.logger.Warn("answers refused whose questions are not known", zap.String("name", loggable(msg.Name)), zap.String("subject", loggable(e.principal.Subject)),
 			zap.String("fix", "nothing, if a client made them up or took longer than a day; several gateways for one endpoint need: state redis <url>"))
 		return mcp.InvalidParams(msg, "inputResponses: "+openai.ErrNotAsked.Error()+"; send the request without them to be asked")
 	}

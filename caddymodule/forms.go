@@ -50,7 +50,7 @@ func (e *exchange) checkServerRequest(request rawjson.Value) rawjson.Value {
 	metrics.withheld.with([1]string{"form"}).Inc()
 	countFindings([]openai.Finding{{Code: openai.FormRefused}})
 	e.logger.Error("form withheld", zap.String("code", openai.FormRefused), zap.String("tool", e.toolName()),
-		zap.String("subject", e.principal.Subject), zap.Error(err))
+		zap.String("subject", loggable(e.principal.Subject)), zap.Error(err))
 	refusal := &mcp.Error{Code: mcp.CodeInvalidParams, Message: "Invalid params: " + err.Error(), ID: slices.Clone(request.Get("id"))}
 	switch {
 	case errors.Is(err, openai.ErrNoForms):

@@ -47,7 +47,7 @@ func (e *exchange) answerToRefusal(status int, challenges []string) func(http.Re
 	case status == http.StatusUnauthorized:
 		return func(w http.ResponseWriter) {
 			e.logger.Error("the server does not accept the gateway: it answers 401 to a caller whose token is good",
-				zap.String("subject", e.principal.Subject), zap.Strings("server_challenge", errorsOf(challenges)),
+				zap.String("subject", loggable(e.principal.Subject)), zap.Strings("server_challenge", errorsOf(challenges)),
 				zap.String("fix", "let the server trust the identity headers or the assertion, or give it a token with identity { exchange … }; if it is the same resource, write identity { forward_token }"))
 			writeError(w, &mcp.Error{Status: http.StatusBadGateway, Code: mcp.CodeInternalError, Message: http.StatusText(http.StatusBadGateway), ID: e.requestID()})
 		}
