@@ -257,11 +257,13 @@ function connection(state, text) {
 }
 
 let connected = false;
+let everConnected = false;
 
 const live = new Live(at("live"), (news) => {
 	const lost = connected;
 	connected = news === "open";
 	if (connected) {
+		everConnected = true;
 		connection("open", "Connected to Caddy");
 		loadEndpoints();
 	} else if (news === "ended") {
@@ -271,8 +273,10 @@ const live = new Live(at("live"), (news) => {
 		const text = news instanceof Error ? news.message : "The connection to Caddy broke off.";
 		connection("lost", line(text));
 		// Without it a new configuration would not be noticed.
-		if (lost || endpoints.length === 0) forget(text);
-		if (lost) clear("The connection was lost", "What was shown is no longer known to hold.");
+		if (!lost && endpoints.length > 0) return;
+		// Also when trying again has failed, which must not hide what happened.
+		forget(text);
+		if (everConnected) clear("The connection was lost", "What was shown is no longer known to hold.");
 	}
 });
 

@@ -115,11 +115,12 @@ func TestNothingIsShownForLongerThanItHolds(t *testing.T) {
 	gone("Say who asks, and check")
 	p.endpoint("/mcp")
 	shown()
+	browser.Eval[any](p.Page, `document.querySelectorAll("#endpoints input").forEach(e => e.dataset.old = "")`)
 	if err := g.Reload([]byte(strings.Replace(caddyfile, "scopes settings.write", "scopes settings.change", 1))); err != nil {
 		t.Fatal(err)
 	}
 	p.wait(`document.querySelectorAll("#catalog .row").length === 0`)
-	p.wait(`document.querySelector("#connection").dataset.state === "open"`)
+	p.wait(`document.querySelector("#endpoints input:not([data-old])")`)
 	p.endpoint("/mcp")
 	shown()
 	p.says(row("settings.update"), "missing scope settings.change")
@@ -132,6 +133,9 @@ func TestNothingIsShownForLongerThanItHolds(t *testing.T) {
 	if code := c.end(t); code != 0 {
 		t.Errorf("exit %d: %s", code, c.out)
 	}
+	gone("The connection was lost")
+	// Trying again, in vain, does not hide it.
+	p.wait(`performance.getEntriesByType("resource").filter(e => e.name.endsWith("/api/events")).length > 2`)
 	gone("The connection was lost")
 	p.says("#endpoints", "Not connected")
 	p.says("#connection", "Start caddy mcp-app console again")
