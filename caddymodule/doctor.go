@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
-	"github.com/caddyserver/certmagic"
 
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/doctor"
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/openai"
@@ -37,7 +36,7 @@ func (m *Handler) examineConfig(report *doctor.Report) {
 			})
 		}
 	}
-	if _, local := m.seal.storage.(*certmagic.FileStorage); local {
+	if m.seal.local() {
 		report.Add(doctor.Finding{ID: "storage-local", Detail: "the storage is a folder of this machine"})
 	}
 	if !m.state.shared {

@@ -124,15 +124,15 @@ type Handler struct {
 	Registrations *Registrations `json:"registrations,omitempty"`
 
 	// StateRaw is what replicas share: "memory" (the default: nothing, each
-	// process for itself) or "redis". Revocations, registrations, rate limits and
-	// what forms ask are kept there.
+	// process for itself) or "redis". Revocations, registrations, rate limits,
+	// what forms ask and, without seal_keys, the sealing key are kept there.
 	StateRaw json.RawMessage `json:"state,omitempty" caddy:"namespace=mcp_app.state inline_key=name"`
 
 	// SealKeys are keys of 32 bytes in base64, best as placeholders such as
 	// {env.MCP_APP_SEAL_KEY}. Session ids, cursors and task ids are sealed with
 	// the first; the others still open what was sealed before a rotation.
-	// Default: one key, made at first use and kept in Caddy's storage, which
-	// replicas must then share.
+	// Default: one key, made at first use and kept in the shared state, or
+	// without any in Caddy's storage, which replicas must then share.
 	SealKeys []string `json:"seal_keys,omitempty"`
 
 	// KeepAlive is how long a stream may be silent before a comment is sent, for

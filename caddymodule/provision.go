@@ -112,7 +112,7 @@ func (m *Handler) Provision(ctx caddy.Context) error {
 		}
 		m.methods = append(m.methods, pattern)
 	}
-	if m.seal, err = newSealKeys(ctx, m.SealKeys); err != nil {
+	if err := m.provisionSealKeys(ctx); err != nil {
 		return fmt.Errorf("seal_keys: %w", err)
 	}
 	if m.overlay, err = openai.Compile(m.OpenAI.Declarations); err != nil {

@@ -3,7 +3,6 @@ package caddymodule
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"net/http"
 	"sync"
 	"time"
@@ -95,12 +94,8 @@ func (m *Handler) ready(ctx context.Context) readiness {
 // makes a key nor waits for who does, and of several probes one looks: a storage
 // that hangs costs one goroutine.
 func (s *sealKeys) probe(ctx context.Context) error {
-	if s.mu.TryLock() {
-		known := s.sealer != nil
-		s.mu.Unlock()
-		if known {
-			return nil
-		}
+	if s.sealer.Load() != nil {
+		return nil
 	}
 	if !s.probing.CompareAndSwap(false, true) {
 		return errBusy
@@ -108,8 +103,8 @@ func (s *sealKeys) probe(ctx context.Context) error {
 	found := make(chan error, 1)
 	go func() {
 		defer s.probing.Store(false)
-		_, err := s.load(context.WithoutCancel(ctx))
-		if errors.Is(err, fs.ErrNotExist) { // the first message makes one
+		_, err := s.source.load(context.WithoutCancel(ctx))
+		if errors.Is(err, errNoKeys) { // the first message makes one
 			err = nil
 		}
 		found <- err

@@ -69,7 +69,7 @@ func (s probedStorage) Load(ctx context.Context, _ string) ([]byte, error) { ret
 func TestAProbeMakesNoSealingKey(t *testing.T) {
 	broken := errors.New("disk on fire")
 	for _, test := range []struct{ found, want error }{{fs.ErrNotExist, nil}, {broken, broken}} {
-		s := &sealKeys{storage: probedStorage{load: func(context.Context) ([]byte, error) { return nil, test.found }}}
+		s := &sealKeys{source: storageKeys{probedStorage{load: func(context.Context) ([]byte, error) { return nil, test.found }}}, sealCache: new(sealCache)}
 		// The storage panics at Lock and Store.
 		if err := s.probe(t.Context()); !errors.Is(err, test.want) {
 			t.Errorf("%v: %v, want %v", test.found, err, test.want)
@@ -80,10 +80,10 @@ func TestAProbeMakesNoSealingKey(t *testing.T) {
 func TestAProbeWaitsForNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		s := &sealKeys{storage: probedStorage{load: func(context.Context) ([]byte, error) {
+		s := &sealKeys{source: storageKeys{probedStorage{load: func(context.Context) ([]byte, error) {
 			<-release
 			return nil, fs.ErrNotExist
-		}}}
+		}}}, sealCache: new(sealCache)}
 		s.mu.Lock() // somebody is making the key
 		ctx, cancel := context.WithTimeout(t.Context(), readyTimeout)
 		defer cancel()

@@ -7,35 +7,51 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
-	"github.com/caddyserver/certmagic"
 
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp"
 )
 
-// Where the key is kept in Caddy's storage, for all endpoints and replicas.
-const (
-	sealStorageKey  = "mcp_app/seal_keys.json"
-	sealStorageLock = "mcp_app_seal_keys"
-)
-
 // sealKeys holds the sealer of an endpoint. Configured keys are there from the
-// start; one of Caddy's storage is read, or made, at first use, since loading a
-// configuration must not depend on the storage.
+// start; others are read, or made, at first use, since loading a configuration
+// must not depend on a storage or a network.
 type sealKeys struct {
-	storage certmagic.Storage
+	source  keySource   // nil for configured keys
 	probing atomic.Bool // see probe
-
-	mu     sync.Mutex
-	sealer *mcp.Sealer
+	*sealCache
 }
 
-// storedKeys is the content of the storage.
+// keySource is where keys are kept that nobody has configured.
+type keySource interface {
+	// load reads them. The error is fs.ErrNotExist if there are none yet.
+	load(ctx context.Context) (storedKeys, error)
+	// create makes one, unless somebody else was faster, and returns what all
+	// who share the source have from now on.
+	create(ctx context.Context) (storedKeys, error)
+}
+
+// renewer is a keySource that has to be told now and then that keys are in use.
+type renewer interface {
+	// renew returns what all have now.
+	renew(ctx context.Context, current storedKeys) (storedKeys, error)
+}
+
+// sealCache is what was read, for as long as somebody uses it.
+type sealCache struct {
+	sealer atomic.Pointer[mcp.Sealer]
+
+	mu       sync.Mutex // of those who make the sealer
+	stored   storedKeys // what it is made of
+	renewed  atomic.Int64
+	renewing atomic.Bool
+}
+
+// storedKeys is how keys are kept.
 type storedKeys struct {
 	Keys []storedKey `json:"keys"` // the current one first
 }
@@ -45,9 +61,15 @@ type storedKey struct {
 	Created time.Time `json:"created"`
 }
 
-func newSealKeys(ctx caddy.Context, configured []string) (*sealKeys, error) {
+// sealTimeout bounds one use of a source.
+const sealTimeout = 10 * time.Second
+
+// renewInterval is how often a key in use is renewed.
+const renewInterval = time.Minute
+
+func newSealKeys(configured []string, source keySource, cache *sealCache) (*sealKeys, error) {
 	if len(configured) == 0 {
-		return &sealKeys{storage: ctx.Storage()}, nil
+		return &sealKeys{source: source, sealCache: cache}, nil
 	}
 	var keys [][]byte
 	for i, text := range configured {
@@ -63,61 +85,116 @@ func newSealKeys(ctx caddy.Context, configured []string) (*sealKeys, error) {
 		keys = append(keys, key)
 	}
 	sealer, err := mcp.NewSealer(keys...)
-	return &sealKeys{sealer: sealer}, err
+	s := &sealKeys{sealCache: new(sealCache)}
+	s.sealer.Store(sealer)
+	return s, err
 }
 
-// get returns the sealer. An error is one of the storage; the next call tries
+// get returns the sealer. An error is one of the source; the next call tries
 // again.
 func (s *sealKeys) get(ctx context.Context) (*mcp.Sealer, error) {
+	if sealer := s.sealer.Load(); sealer != nil {
+		s.keepUp(ctx)
+		return sealer, nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.sealer != nil {
-		return s.sealer, nil
+	if sealer := s.sealer.Load(); sealer != nil {
+		return sealer, nil
 	}
 	// Bounded, and independent of the one client that happens to come first.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sealTimeout)
 	defer cancel()
-	stored, err := s.load(ctx)
-	if errors.Is(err, fs.ErrNotExist) {
-		stored, err = s.create(ctx)
+	stored, err := s.source.load(ctx)
+	if errors.Is(err, errNoKeys) {
+		stored, err = s.source.create(ctx)
+	}
+	if err == nil {
+		err = s.use(stored)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("sealing key in storage: %w", err)
+		return nil, fmt.Errorf("sealing key: %w", err)
 	}
+	s.renewed.Store(time.Now().UnixNano())
+	return s.sealer.Load(), nil
+}
+
+// use makes the sealer. Callers hold the mutex.
+func (s *sealKeys) use(stored storedKeys) error {
 	keys := make([][]byte, len(stored.Keys))
 	for i, key := range stored.Keys {
 		keys[i] = key.Key
 	}
-	s.sealer, err = mcp.NewSealer(keys...)
-	return s.sealer, err
-}
-
-func (s *sealKeys) load(ctx context.Context) (storedKeys, error) {
-	var stored storedKeys
-	raw, err := s.storage.Load(ctx, sealStorageKey)
+	sealer, err := mcp.NewSealer(keys...)
 	if err != nil {
-		return stored, err
+		return err
 	}
-	return stored, json.Unmarshal(raw, &stored)
+	s.stored = stored
+	s.sealer.Store(sealer)
+	return nil
 }
 
-// create makes the key, unless another replica was faster.
-func (s *sealKeys) create(ctx context.Context) (stored storedKeys, err error) {
-	if err := s.storage.Lock(ctx, sealStorageLock); err != nil {
-		return stored, err
+// keepUp renews keys in the background, now and then. While the source is away
+// the process goes on with what it has.
+func (s *sealKeys) keepUp(ctx context.Context) {
+	source, ok := s.source.(renewer)
+	if !ok || time.Now().UnixNano()-s.renewed.Load() < int64(renewInterval) || !s.renewing.CompareAndSwap(false, true) {
+		return
 	}
-	defer func() { err = errors.Join(err, s.storage.Unlock(context.WithoutCancel(ctx), sealStorageLock)) }()
-	if stored, err = s.load(ctx); !errors.Is(err, fs.ErrNotExist) {
-		return stored, err
+	go func() {
+		defer s.renewing.Store(false)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sealTimeout)
+		defer cancel()
+		s.renew(ctx, source)
+	}()
+}
+
+// renew tells the source that its keys are in use. Where it has others, since it
+// lost these and somebody made new ones, both go on: what was sealed stays good.
+func (s *sealKeys) renew(ctx context.Context, source renewer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.renewed.Store(time.Now().UnixNano())
+	kept, err := source.renew(ctx, s.stored)
+	if err != nil {
+		return // whoever needs more of the source says so
 	}
+	merged := kept.with(s.stored)
+	if len(merged.Keys) == len(s.stored.Keys) && merged.Keys[0].equal(s.stored.Keys[0]) {
+		return
+	}
+	if err := s.use(merged); err == nil {
+		caddy.Log().Named("mcp_app.seal_keys").Warn("the shared state has another sealing key than this process had; from now on it is used, and what was sealed before still opens")
+	}
+}
+
+// with adds keys that still open what they have sealed.
+func (k storedKeys) with(older storedKeys) storedKeys {
+	all := storedKeys{Keys: slices.Clone(k.Keys)}
+	for _, key := range older.Keys {
+		if !slices.ContainsFunc(all.Keys, key.equal) && len(all.Keys) < maxStoredKeys {
+			all.Keys = append(all.Keys, key)
+		}
+	}
+	return all
+}
+
+// maxStoredKeys bounds how many keys are tried.
+const maxStoredKeys = 8
+
+func (k storedKey) equal(other storedKey) bool { return string(k.Key) == string(other.Key) }
+
+// makeKeys makes a first key.
+func makeKeys() (storedKeys, error) {
 	key := make([]byte, mcp.SealKeySize)
-	if _, err := rand.Read(key); err != nil {
-		return stored, err
+	_, err := rand.Read(key)
+	return storedKeys{Keys: []storedKey{{Key: key, Created: time.Now().UTC()}}}, err
+}
+
+// readKeys reads what a source has kept. No error quotes it.
+func readKeys(raw []byte) (stored storedKeys, err error) {
+	if json.Unmarshal(raw, &stored) != nil || len(stored.Keys) == 0 {
+		return storedKeys{}, errors.New("what is kept are no keys")
 	}
-	stored.Keys = []storedKey{{Key: key, Created: time.Now().UTC()}}
-	raw, err := json.Marshal(stored)
-	if err != nil {
-		return stored, err
-	}
-	return stored, s.storage.Store(ctx, sealStorageKey, raw)
+	return stored, nil
 }

@@ -125,6 +125,6 @@ var own = []Rule{
 	rule("rule-unused", unsure, "A rule decides about nothing that the server lists to this principal.", "Correct the name, or take the rule out."),
 	rule("declared-tool-missing", wrong, "A tool that the configuration names is not listed by the server.", "Correct the name in the openai or links block."),
 	rule("navigate-unguarded", unsure, "A page's navigate tool is not that of links, so that only the page checks its URLs.", "Write the line."),
-	rule("storage-local", aside, "Keys for sessions and cursors lie in a storage of this machine; replicas and new machines do not have them.", "Nothing for one machine with a durable disk; otherwise set a shared storage in the global options."),
+	rule("storage-local", aside, "Keys for sessions and cursors lie in a storage of this machine; replicas and new machines do not have them.", "Nothing for one machine with a durable disk; otherwise write state redis … or seal_keys …, or set a shared storage in the global options."),
 	rule("state-local", aside, "Revocations and rate limits hold for this process only, and revocations are lost when it ends without a clean stop.", "Nothing for one process; otherwise write state redis …."),
 }

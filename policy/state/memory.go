@@ -72,6 +72,29 @@ func (m *Memory) Set(ctx context.Context, key string, value []byte, ttl time.Dur
 	})
 }
 
+// Keep implements [Store].
+func (m *Memory) Keep(ctx context.Context, key string, value []byte, ttl time.Duration) (kept []byte, err error) {
+	group, name, err := checkSet(key, value, ttl)
+	if err != nil {
+		return nil, err
+	}
+	err = m.do(ctx, group, func(g *memoryGroup) error {
+		now := time.Now()
+		old := g.find(name, now)
+		if old != nil {
+			value = old.value
+		}
+		kept = append([]byte{}, value...)
+		g.put(memoryEntry{name: name, value: append([]byte{}, value...), counter: old != nil && old.counter, expires: now.Add(ttl)}, now)
+		if old == nil {
+			g.change()
+		}
+		return nil
+	})
+
+	return kept, err
+}
+
 // Delete implements [Store].
 func (m *Memory) Delete(ctx context.Context, key string) error {
 	group, name, err := splitKey(key)

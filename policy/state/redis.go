@@ -186,6 +186,23 @@ func (r *Redis) Set(ctx context.Context, key string, value []byte, ttl time.Dura
 	})
 }
 
+// Keep implements [Store].
+func (r *Redis) Keep(ctx context.Context, key string, value []byte, ttl time.Duration) (kept []byte, err error) {
+	group, name, err := checkSet(key, value, ttl)
+	if err != nil {
+		return nil, err
+	}
+	keys := r.groupKeys(group)
+	err = r.do(ctx, r.timeout, func(ctx context.Context) error {
+		said, err := keepScript.Run(ctx, r.client, []string{r.prefix + key, keys.index, keys.version},
+			value, milliseconds(ttl), name, keys.channel, r.maxEntries, r.prefix+group+"/").Text()
+		kept = []byte(said)
+		return err
+	})
+
+	return kept, err
+}
+
 // Delete implements [Store].
 func (r *Redis) Delete(ctx context.Context, key string) error {
 	group, name, err := splitKey(key)

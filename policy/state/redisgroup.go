@@ -45,25 +45,51 @@ local function change(index, version, channel, seconds, micros)
 end
 `
 
-// setScript has the keys: entry, index, version; the arguments: value,
-// milliseconds to live, name, channel, most entries, what names begin with.
-var setScript = redis.NewScript(changeFunction + `
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now)
-if not redis.call('ZSCORE', KEYS[2], ARGV[3]) then
-	local over = redis.call('ZCARD', KEYS[2]) - ARGV[5] + 1
-	if over > 0 then
-		local out = redis.call('ZPOPMIN', KEYS[2], over)
-		for i = 1, #out, 2 do
-			redis.call('DEL', ARGV[6] .. out[i])
+// setFunction makes or replaces an entry. Both scripts that use it have the
+// keys: entry, index, version; the arguments: value, milliseconds to live, name,
+// channel, most entries, what names begin with.
+const setFunction = changeFunction + `
+local function set()
+	local time = redis.call('TIME')
+	local now = time[1] * 1000 + math.floor(time[2] / 1000)
+	redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now)
+	if not redis.call('ZSCORE', KEYS[2], ARGV[3]) then
+		local over = redis.call('ZCARD', KEYS[2]) - ARGV[5] + 1
+		if over > 0 then
+			local out = redis.call('ZPOPMIN', KEYS[2], over)
+			for i = 1, #out, 2 do
+				redis.call('DEL', ARGV[6] .. out[i])
+			end
 		end
 	end
+	redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+	redis.call('ZADD', KEYS[2], string.format('%.0f', now + ARGV[2]), ARGV[3])
+	change(KEYS[2], KEYS[3], ARGV[4], time[1], time[2])
 end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-redis.call('ZADD', KEYS[2], string.format('%.0f', now + ARGV[2]), ARGV[3])
-change(KEYS[2], KEYS[3], ARGV[4], time[1], time[2])
+`
+
+var setScript = redis.NewScript(setFunction + `
+set()
 return 1
+`)
+
+// keepScript leaves the value that is there, but for its end; that is no change.
+var keepScript = redis.NewScript(setFunction + `
+local kept = redis.call('GET', KEYS[1])
+if not kept then
+	set()
+	return ARGV[1]
+end
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+if redis.call('ZSCORE', KEYS[2], ARGV[3]) then
+	local time = redis.call('TIME')
+	local ends = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[2])
+	redis.call('ZADD', KEYS[2], ends, ARGV[3])
+	local last = redis.call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES')
+	redis.call('PEXPIREAT', KEYS[2], last[2])
+	redis.call('PEXPIREAT', KEYS[3], last[2])
+end
+return kept
 `)
 
 // deleteScript has the keys: entry, index, version; the arguments: name,

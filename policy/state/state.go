@@ -54,6 +54,11 @@ type Store interface {
 	// Memory of the least recently used, in Redis of the one that ends first.
 	Set(ctx context.Context, key string, value []byte, ttl time.Duration) error
 
+	// Keep makes an entry if there is none, and returns the value that is there
+	// then: of many that try, all are told the same. It ends after ttl, counted
+	// anew from this call, so that an entry lives while it is asked for.
+	Keep(ctx context.Context, key string, value []byte, ttl time.Duration) ([]byte, error)
+
 	// Delete removes an entry. That there was none is no error.
 	Delete(ctx context.Context, key string) error
 

@@ -30,6 +30,8 @@ func Run(t *testing.T, open func(t *testing.T) state.Store) {
 		{"Get returns what nobody else can change", testCopies},
 		{"a deleted entry is not found, nor is one that never was", testDelete},
 		{"an entry ends after its time, and a new one in its place lives on", testExpiry},
+		{"of many that keep a value all get the same one", testKeep},
+		{"what is kept lives on from each call, and may be made again after its end", testKeepRenews},
 		{"a counter counts exactly under contention", testIncr},
 		{"a counter begins anew after its window, which counting does not extend", testWindow},
 		{"a counter has a value, and other entries are no counters", testCounterValue},
@@ -87,6 +89,78 @@ func testExpiry(t *testing.T, s state.Store) {
 	}
 	wantValue(t, s, "test/c", "2")
 	wantKeys(t, s, "test", "test/c")
+}
+
+func testKeep(t *testing.T, s state.Store) {
+	var kept sync.Map
+	var group sync.WaitGroup
+	for i := range 16 {
+		group.Go(func() {
+			value, err := s.Keep(t.Context(), "test/a", fmt.Append(nil, "value", i), time.Minute)
+			if err != nil {
+				t.Error(err)
+			}
+			kept.Store(string(value), true)
+			clear(value) // the caller's own
+		})
+	}
+	group.Wait()
+	var all []string
+	kept.Range(func(value, _ any) bool {
+		all = append(all, value.(string))
+		return true
+	})
+	if len(all) != 1 {
+		t.Fatalf("kept: %q", all)
+	}
+	wantValue(t, s, "test/a", all[0])
+	wantKeys(t, s, "test", "test/a")
+
+	must(t, s.Set(t.Context(), "test/a", []byte("set"), time.Minute))
+	if value, err := s.Keep(t.Context(), "test/a", []byte("late"), time.Minute); err != nil || string(value) != "set" {
+		t.Errorf("kept after it was set: %q, %v", value, err)
+	}
+	must(t, s.Delete(t.Context(), "test/a"))
+	if value, err := s.Keep(t.Context(), "test/a", nil, time.Minute); err != nil || len(value) != 0 {
+		t.Errorf("kept after it was deleted: %q, %v", value, err)
+	}
+	// A counter stays one.
+	_, err := s.Incr(t.Context(), "test/n", time.Minute)
+	must(t, err)
+	if value, err := s.Keep(t.Context(), "test/n", []byte("x"), time.Minute); err != nil || string(value) != "1" {
+		t.Errorf("of a counter: %q, %v", value, err)
+	}
+	wantKeys(t, s, "test", "test/a")
+	if count, err := s.Incr(t.Context(), "test/n", time.Minute); err != nil || count.Value != 2 {
+		t.Errorf("counting on: %d, %v", count.Value, err)
+	}
+}
+
+func testKeepRenews(t *testing.T, s state.Store) {
+	must(t, s.Set(t.Context(), "test/a", []byte("1"), time.Second))
+	for range 6 {
+		value, err := s.Keep(t.Context(), "test/a", []byte("2"), time.Minute)
+		must(t, err)
+		if string(value) == "2" {
+			t.Skip("the machine is too slow to renew it in time")
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+	wantValue(t, s, "test/a", "1")
+	wantKeys(t, s, "test", "test/a")
+	if value, err := s.Keep(t.Context(), "test/a", []byte("2"), time.Millisecond); err != nil || string(value) != "1" {
+		t.Errorf("%q, %v", value, err)
+	}
+	Eventually(t, "it has ended", func() bool {
+		_, err := s.Get(t.Context(), "test/a")
+		return errors.Is(err, state.ErrNotFound)
+	})
+	value, err := s.Keep(t.Context(), "test/a", []byte("3"), time.Minute)
+	must(t, err)
+	if string(value) != "3" {
+		t.Errorf("made again: %q", value)
+	}
+	wantKeys(t, s, "test", "test/a")
 }
 
 func testIncr(t *testing.T, s state.Store) {
