@@ -1,4 +1,4 @@
-package registrations
+package replicas
 
 import (
 	"io"
@@ -21,10 +21,10 @@ func TestAKilledReplicaTakesNothingWithIt(t *testing.T) {
 		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[]}}`)
 	}))
 	t.Cleanup(server.Close)
-	binary, upstream := build(t), strings.TrimPrefix(server.URL, "http://")
-	survivor := start(t, binary, upstream, redis.URL)
+	upstream := strings.TrimPrefix(server.URL, "http://")
+	survivor := start(t, upstream, redis.URL, open)
 	for round := range 3 {
-		killed := start(t, binary, upstream, redis.URL)
+		killed := start(t, upstream, redis.URL, open)
 		var ids []string
 		for range 5 {
 			ids = append(ids, killed.register(t, `{"endpoint":"/mcp","tools":["search"]}`))
@@ -62,7 +62,7 @@ func TestAReplicaWithOpenStreamsStopsWhenItIsTold(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	t.Cleanup(server.Close)
-	r := start(t, build(t), strings.TrimPrefix(server.URL, "http://"), redis.URL)
+	r := start(t, strings.TrimPrefix(server.URL, "http://"), redis.URL, open)
 	ended := make(chan error, 5)
 	for range cap(ended) {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.url, nil)

@@ -1,4 +1,4 @@
-package registrations
+package replicas
 
 import (
 	"bufio"
@@ -104,8 +104,8 @@ func TestProgressIsToldByTheOtherReplica(t *testing.T) {
 	redis := statetest.StartRedis(t)
 	server := httptest.NewServer(http.HandlerFunc(openOrAnswer))
 	t.Cleanup(server.Close)
-	binary, upstream := build(t), strings.TrimPrefix(server.URL, "http://")
-	here, there := start(t, binary, upstream, redis.URL), start(t, binary, upstream, redis.URL)
+	upstream := strings.TrimPrefix(server.URL, "http://")
+	here, there := start(t, upstream, redis.URL, open), start(t, upstream, redis.URL, open)
 
 	next := func(t *testing.T, told <-chan progress) progress {
 		t.Helper()
