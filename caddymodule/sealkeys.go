@@ -47,7 +47,7 @@ type sealCache struct {
 
 	mu       sync.Mutex // of those who make the sealer
 	stored   storedKeys // what it is made of
-	renewed  atomic.Int64
+	renewed  atomic.Pointer[time.Time]
 	renewing atomic.Bool
 }
 
@@ -109,14 +109,20 @@ func (s *sealKeys) get(ctx context.Context) (*mcp.Sealer, error) {
 	if errors.Is(err, errNoKeys) {
 		stored, err = s.source.create(ctx)
 	}
+	s.noteRenewal()
 	if err == nil {
 		err = s.use(stored)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("sealing key: %w", err)
 	}
-	s.renewed.Store(time.Now().UnixNano())
 	return s.sealer.Load(), nil
+}
+
+// noteRenewal goes by the clock that is never set.
+func (s *sealKeys) noteRenewal() {
+	now := time.Now()
+	s.renewed.Store(&now)
 }
 
 // use makes the sealer. Callers hold the mutex.
@@ -138,7 +144,7 @@ func (s *sealKeys) use(stored storedKeys) error {
 // the process goes on with what it has.
 func (s *sealKeys) keepUp(ctx context.Context) {
 	source, ok := s.source.(renewer)
-	if !ok || time.Now().UnixNano()-s.renewed.Load() < int64(renewInterval) || !s.renewing.CompareAndSwap(false, true) {
+	if !ok || time.Since(*s.renewed.Load()) < renewInterval || !s.renewing.CompareAndSwap(false, true) {
 		return
 	}
 	go func() {
@@ -154,7 +160,7 @@ func (s *sealKeys) keepUp(ctx context.Context) {
 func (s *sealKeys) renew(ctx context.Context, source renewer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.renewed.Store(time.Now().UnixNano())
+	s.noteRenewal()
 	kept, err := source.renew(ctx, s.stored)
 	if err != nil {
 		return // whoever needs more of the source says so

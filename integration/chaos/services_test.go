@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ var ways = map[string]fault.Rule{
 	"lies":    {Then: fault.Garbage},
 	"breaks":  {Then: fault.Reset, After: 30},
 	"is cut":  {Then: fault.Close, After: 100},
+	"is slow": {Drip: 200 * time.Millisecond},
 }
 
 // flap switches a service off and on while asking.
@@ -102,6 +104,15 @@ func TestRedisFails(t *testing.T) {
 			set(t, state, fault.Rule{})
 		})
 	}
+	w.survive(t, "flaps", func(t *testing.T) {
+		flap(t, state, func() {
+			for _, a := range w.all(t, listTools, patience) {
+				if a.status != http.StatusOK && a.status != http.StatusServiceUnavailable {
+					t.Errorf("got %d %q %v", a.status, a.body, a.err)
+				}
+			}
+		})
+	})
 	w.survive(t, "is killed and started again, empty", func(t *testing.T) {
 		redis.Stop()
 		statetest.Eventually(t, "nobody is let in once the list is too old", func() bool {
@@ -118,6 +129,84 @@ func reload(t *testing.T, w *world, caddyfile []byte) {
 		t.Fatal(err)
 	}
 	w.transport.CloseIdleConnections()
+}
+
+// Half a file, or none, makes nobody a member and nobody none: what was read last
+// counts until there is a whole one again.
+func TestTheMembersFileIsHalfWritten(t *testing.T) {
+	w := newWorld(t, "", nil)
+	file := filepath.Join(t.TempDir(), "members.json")
+	write := func(content string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	token := w.token(t)
+	who := fmt.Sprintf(`{"issuer":%q,"subject":"user-%d","tenant":"acme"}`, w.Issuer.URL, w.subjects.Load())
+	whole := `{"members":[` + who + `]}`
+	write(whole)
+	start, _, _ := strings.Cut(string(w.caddyfile), "members http ")
+	_, rest, _ := strings.Cut(string(w.caddyfile), "timeout 3s\n\t\t\t}\n")
+	reload(t, w, []byte(start+"members file "+file+"\n"+rest))
+	in := func(what string, want int) {
+		t.Helper()
+		statetest.Eventually(t, what, func() bool { return w.send(t, token, listTools).status == want })
+	}
+	in("the member", http.StatusOK)
+	for name, fault := range map[string]func(){
+		"half a file": func() { write(whole[:len(whole)/2]) },
+		"empty":       func() { write("") },
+		"gone":        func() { _ = os.Remove(file) },
+		"a folder": func() {
+			_ = os.Remove(file)
+			if err := os.Mkdir(file, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			met.Add(1)
+			fault()
+			for range 30 { // longer than it takes to be noticed
+				if a := w.send(t, token, listTools); a.status != http.StatusOK {
+					t.Fatalf("got %d %q", a.status, a.body)
+				}
+				time.Sleep(50 * time.Millisecond)
+			}
+			_ = os.RemoveAll(file)
+			write(`{"members":[]}`)
+			in("nobody is a member", http.StatusForbidden)
+			write(whole)
+			in("the member again", http.StatusOK)
+			survived.Add(1)
+		})
+	}
+}
+
+// A clock that is an hour off is that of the issuer or that of the gateway: the
+// difference is what counts. Nobody's clock is believed more than leeway allows,
+// and who comes with the right time is served as ever.
+func TestTheClockStepsByAnHour(t *testing.T) {
+	w := newWorld(t, "", nil)
+	for name, step := range map[string]time.Duration{"back": time.Hour, "forth": -time.Hour} {
+		w.survive(t, name, func(t *testing.T) {
+			// By a clock that has not stepped.
+			now := time.Now().Add(step)
+			late, err := w.Issuer.Issue(issuer.Grant{
+				Subject: "user-1", Audience: []string{w.URL("acme")},
+				Claims: map[string]any{"org_id": "acme", "iat": now.Unix(), "nbf": now.Unix(), "exp": now.Add(10 * time.Minute).Unix()},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := w.send(t, late, listTools)
+			if a.status != http.StatusUnauthorized || strings.Contains(a.body, secret) {
+				t.Errorf("got %d %q", a.status, a.body)
+			}
+			wantAll(t, w.all(t, listTools, patience), http.StatusOK, `"shown"`)
+		})
+	}
 }
 
 // The key of sessions and cursors is made at first use. While it cannot be kept,
