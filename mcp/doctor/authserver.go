@@ -72,7 +72,11 @@ func (c *check) serverDocuments(issuer string) *serverDocument {
 		}
 	}
 	if first == nil {
-		c.add("as-unreachable", c.clean(issuer), fmt.Sprintf("no metadata document can be had (last status %d)", status))
+		why := fmt.Sprintf("status %d", status)
+		if status == 0 {
+			why = "it cannot be reached"
+		}
+		c.add("as-unreachable", c.clean(issuer), "no metadata document can be had: "+why)
 	}
 	return first
 }
