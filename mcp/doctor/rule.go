@@ -66,7 +66,7 @@ var own = []Rule{
 	rule("challenge-scope", unsure, "Without a scope in the challenge hosts ask for the server's default, and a reconnect may miss scopes.", "Name the scopes: auth { scopes … }."),
 	rule("bad-token-accepted", wrong, "A made-up token opens the endpoint.", "Let nothing answer before the token is checked."),
 	rule("bad-token-challenge", unsure, "Hosts refresh a token only if 401 says error=\"invalid_token\".", "Answer bad tokens with 401 and error=\"invalid_token\"."),
-	rule("metadata-missing", wrong, "There is no document that says where to log in.", "Serve /.well-known/oauth-protected-resource and its form with the path; see that the site sends both to mcp_app."),
+	rule("metadata-missing", wrong, "There is no document that says where to log in.", "Serve /.well-known/oauth-protected-resource and its form with the path; see that the site sends both to mcp_app: a handle or route block around it must not match the endpoint's path alone."),
 	rule("metadata-path", wrong, "The document does not stand where ChatGPT looks first, under the endpoint's path.", "Serve /.well-known/oauth-protected-resource followed by the path; see that the site sends it to mcp_app."),
 	rule("metadata-root", aside, "The document does not stand at the root, where older clients look.", "Write root_metadata on, unless several endpoints share the host."),
 	rule("metadata-differs", unsure, "The two documents about the endpoint contradict each other.", "Serve the same at both addresses, or switch the one at the root off."),
