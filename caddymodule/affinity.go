@@ -23,8 +23,18 @@ type affinity struct {
 
 type affinityKey struct{}
 
+// withAffinity is for questions of our own; requests of clients have theirs in
+// the trail.
 func withAffinity(r *http.Request, a *affinity) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), affinityKey{}, a))
+}
+
+// bindAffinity puts into the request where it is to go.
+func (e *exchange) bindAffinity() {
+	if len(e.Upstreams) > 1 { // of one there is nothing to choose
+		e.affinity.holder = e.holder()
+	}
+	trailOf(e.r).affinity = &e.affinity
 }
 
 // Affinity is the selection policy of the upstreams named in mcp_app: a session

@@ -67,7 +67,14 @@ const (
 
 // trail collects what becomes known about a request on its way, for the one
 // record that is made of it. It belongs to the goroutine that serves the request.
+//
+// It is also the request's context: one for all that the request carries, with
+// one copy of the request, since each level costs every request and every look
+// into the context.
 type trail struct {
+	context.Context
+	cancel           context.CancelCauseFunc
+	affinity         *affinity // once it is known
 	began            time.Time
 	method, remoteIP string
 	principal        *policy.Principal // as far as it is known
@@ -84,10 +91,25 @@ type trail struct {
 
 type trailKey struct{}
 
-// withTrail begins the trail of a request.
+// Value implements context.Context.
+func (t *trail) Value(key any) any {
+	switch key.(type) {
+	case trailKey:
+		return t
+	case affinityKey:
+		if t.affinity != nil {
+			return t.affinity
+		}
+	}
+	return t.Context.Value(key)
+}
+
+// withTrail begins the trail of a request. Its cancel function should be called
+// when the request has been served.
 func withTrail(r *http.Request, t *trail) *http.Request {
 	t.began, t.method, t.remoteIP = time.Now(), r.Method, clientIP(r)
-	return r.WithContext(context.WithValue(r.Context(), trailKey{}, t))
+	t.Context, t.cancel = context.WithCancelCause(r.Context())
+	return r.WithContext(t)
 }
 
 // trailOf returns the trail of a request, an empty one for requests without.

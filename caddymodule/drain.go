@@ -1,6 +1,7 @@
 package caddymodule
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -56,22 +57,33 @@ func (d *drain) takeLocked() func() {
 	return release
 }
 
-// afterUnload calls end, from another goroutine, some time after the
-// configuration was unloaded, unless the exchange is over before.
-func (e *exchange) afterUnload(delay func() time.Duration, end func()) (release func()) {
-	over := make(chan struct{})
-	unbind := context.AfterFunc(e.config, func() {
-		timer := time.NewTimer(delay())
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-			end()
-		case <-over:
-		}
-	})
-	return func() {
-		unbind()
-		close(over)
+// streamUnloaded ends a stream some time after its configuration was unloaded.
+func (e *exchange) streamUnloaded() {
+	delay := time.Duration(e.StreamCloseDelay)
+	if caddy.Exiting() { // without a grace period Caddy waits for every stream
+		delay = 0
+	}
+	if e.lasts(delay) {
+		e.cut(causeReload)
+	}
+}
+
+// callUnloaded ends a call that does not finish in time.
+func (e *exchange) callUnloaded() {
+	if e.lasts(cmp.Or(time.Duration(e.CallDrain), defaultCallDrain)) {
+		e.end(causeReload, "the call went on for longer than call_drain after a reload")
+	}
+}
+
+// lasts waits, and reports whether the exchange is still not over.
+func (e *exchange) lasts(wait time.Duration) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-e.trail.Done():
+		return false
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
@@ -40,8 +41,12 @@ type exchange struct {
 	registered   *registration.Handle       // what the request named, nil for nothing
 	registration *registration.Registration // found by it
 	found        func([]openai.Finding)     // takes findings in place of the log
-	refusals     chan struct{}
-	held         *mcp.Holder    // see holder
+	refusals     atomic.Int32               // on their way, see answerServer
+	held         *mcp.Holder                // see holder
+	trail        *trail                     // from bind on
+	bound        [4]func()                  // see release
+	unbind       func() bool
+	proxied      proxied
 	task         mcp.TaskHandle // the last that the request named
 }
 
@@ -55,6 +60,7 @@ func (m *Handler) serveEndpoint(w http.ResponseWriter, r *http.Request, next cad
 	defer m.drain.enter()()
 	t := &trail{}
 	r = withTrail(r, t)
+	defer t.cancel(nil)
 	replacerOf(r).Map(t.placeholder)
 	// The registration's header may stand under the prefix of the identity.
 	registered, wellFormed := m.registrationNames.take(r)
@@ -114,14 +120,24 @@ func (m *Handler) serveEndpoint(w http.ResponseWriter, r *http.Request, next cad
 
 // newExchange begins what is done for a known caller.
 func (m *Handler) newExchange(r *http.Request, next caddyhttp.Handler, at route, principal *policy.Principal) *exchange {
-	e := &exchange{Handler: m, r: r, next: next, route: at, principal: principal, refusals: make(chan struct{}, maxRefusals)}
+	e := &exchange{Handler: m, r: r, next: next, route: at, principal: principal}
 	if m.proxy != nil {
-		e.next = caddyhttp.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
-			return m.proxy.ServeHTTP(w, r, next)
-		})
+		e.proxied = proxied{m.proxy, next}
+		e.next = &e.proxied
 	}
 	e.view = newView(e)
 	return e
+}
+
+// proxied sends requests to the upstreams named in mcp_app.
+type proxied struct {
+	proxy caddyhttp.MiddlewareHandler
+	next  caddyhttp.Handler
+}
+
+// ServeHTTP implements caddyhttp.Handler.
+func (p *proxied) ServeHTTP(w http.ResponseWriter, r *http.Request) error {
+	return p.proxy.ServeHTTP(w, r, p.next)
 }
 
 // open gives the server back what it had handed to this caller: session, cursor,
@@ -135,8 +151,7 @@ func (e *exchange) open() (err error) {
 		return &mcp.Error{Status: http.StatusServiceUnavailable, Code: mcp.CodeInternalError, Message: "temporarily unavailable", ID: e.requestID()}
 	}
 	e.health[useSealKey].worked(e.logger)
-	e.affinity.holder = e.holder()
-	e.r = withAffinity(e.r, &e.affinity)
+	e.bindAffinity()
 	if err := e.openSession(); err != nil {
 		return err
 	}

@@ -68,9 +68,8 @@ func (e *exchange) answerServer(refusal *mcp.Error) {
 	if e.session.ID == "" || !refusal.ID.Exists() {
 		return // nowhere to answer: servers ask within sessions only
 	}
-	select {
-	case e.refusals <- struct{}{}:
-	default:
+	if e.refusals.Add(1) > maxRefusals {
+		e.refusals.Add(-1)
 		e.logger.Warn("form left unanswered: too many were refused at once", zap.String("code", openai.FormRefused))
 		return
 	}
@@ -78,7 +77,7 @@ func (e *exchange) answerServer(refusal *mcp.Error) {
 	// The server waits for its answer also where the client has gone.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(e.r.Context()), refusalTimeout)
 	go func() {
-		defer func() { <-e.refusals }()
+		defer e.refusals.Add(-1)
 		defer cancel()
 		if err := mcp.Refuse(ctx, q.exchange, q.template.Header, refusal); err != nil {
 			e.logger.Warn("form left unanswered", zap.String("code", openai.FormRefused), zap.Error(err))

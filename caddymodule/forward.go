@@ -12,7 +12,8 @@ import (
 
 // forward sends the request on and the answer back, rewritten.
 func (e *exchange) forward(w http.ResponseWriter, cors http.Header) (err error) {
-	defer e.bind()()
+	e.bind()
+	defer e.release()
 	e.questions()
 	e.prefetch()
 	if err := e.assertions.assert(e.r, e.identity.prefix, e.principal, e.route.resource); err != nil {

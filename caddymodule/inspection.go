@@ -194,8 +194,7 @@ func (in *inspection) serve(m *Handler, r *http.Request, next caddyhttp.Handler)
 		in.refused = &auditRecord{Decision: decisionRefuse, Cause: causeUnavailable, Reason: "no token for the server could be had; the log says why"}
 		return
 	}
-	e.affinity.holder = e.holder()
-	e.r = withAffinity(e.r, &e.affinity)
+	e.bindAffinity()
 	in.e = e
 	in.ask()
 	if in.build != nil {

@@ -164,14 +164,14 @@ func (e *exchange) registrationRefused(err error) error {
 // guardRegistration ends what goes on under a registration when that ends. Calls
 // that are running were counted and may finish, unless the operator took the
 // registration back.
-func (e *exchange) guardRegistration(ended func(cause, reason string)) (release func()) {
+func (e *exchange) guardRegistration() (release func()) {
 	if e.registration == nil || !e.streams() && (e.message == nil || e.message.Method != "tools/call") {
-		return func() {}
+		return nil
 	}
 	return e.registry.Guard(e.registration, func(reason error) {
 		end, known := errors.AsType[*registration.EndedError](reason)
 		if e.streams() || known && end.Reason == registration.Deleted {
-			ended(causeRegistration, reason.Error())
+			e.end(causeRegistration, reason.Error())
 		}
 	})
 }

@@ -1,15 +1,12 @@
 package caddymodule
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/caddyserver/caddy/v2"
 
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy/membership"
 )
@@ -35,60 +32,63 @@ const membershipInterval = time.Second
 // end of their own end with the token and with the configuration whose rules
 // they were opened under; a call that is running may finish after both. Nothing
 // goes on for a caller who is revoked or no member any more.
-func (e *exchange) bind() (release func()) {
-	ctx, cancel := context.WithCancelCause(e.r.Context())
-	end := func(cause string) { cancel(&endedError{cause}) }
-	e.r = e.r.WithContext(ctx)
-	t := trailOf(e.r)
+//
+// Every call is bound, and few are ever cut: what is made ready here for that is
+// kept in the exchange, so that it costs little.
+func (e *exchange) bind() {
+	e.trail = trailOf(e.r)
 	if e.streams() { // whose end is news; an id for every call would be dear
-		t.correlate(e.r)
+		e.trail.correlate(e.r)
 	}
-	ended := func(cause, reason string) {
-		e.write(t, decided{decision: decisionEnd, cause: cause, reason: reason})
-		end(cause)
-	}
-	releases := []func(){func() { cancel(nil) }, e.watchMembership(ctx, ended)}
+	e.bound[0] = e.watchMembership()
 	if e.principal.Subject != "" {
-		releases = append(releases, e.state.guard(e.principal, func(reason error) {
-			ended(causeRevoked, reason.Error())
-		}))
+		e.bound[1] = e.state.guard(e.principal, e.revoked)
 	}
-	releases = append(releases, e.guardRegistration(ended))
+	e.bound[2] = e.guardRegistration()
+	// Caddy cancels the context of a configuration when the next one has taken
+	// over; without this, streams would go on under the old rules for good.
 	if e.streams() {
-		releases = append(releases, e.bindStream(end))
+		e.bound[3] = e.bindStream()
+		e.unbind = context.AfterFunc(e.config, e.streamUnloaded)
 	} else {
-		releases = append(releases, e.afterUnload(
-			func() time.Duration { return cmp.Or(time.Duration(e.CallDrain), defaultCallDrain) },
-			func() { ended(causeReload, "the call went on for longer than call_drain after a reload") },
-		))
+		e.unbind = context.AfterFunc(e.config, e.callUnloaded)
 	}
-	return func() {
-		e.countEnd(ctx)
-		for _, release := range releases {
+}
+
+// release gives back what bind took.
+func (e *exchange) release() {
+	e.countEnd(e.trail)
+	e.trail.cancel(nil)
+	e.unbind()
+	for _, release := range e.bound {
+		if release != nil {
 			release()
 		}
 	}
 }
 
-// bindStream watches the token and the configuration of a stream.
-func (e *exchange) bindStream(end func(cause string)) (release func()) {
+// cut ends the exchange.
+func (e *exchange) cut(cause string) { e.trail.cancel(&endedError{cause}) }
+
+// end ends the exchange and says so. It may be called beside the goroutine that
+// serves the request.
+func (e *exchange) end(cause, reason string) {
+	e.write(e.trail, decided{decision: decisionEnd, cause: cause, reason: reason})
+	e.cut(cause)
+}
+
+func (e *exchange) revoked(reason error) { e.end(causeRevoked, reason.Error()) }
+
+// bindStream watches the token of a stream.
+func (e *exchange) bindStream() (release func()) {
 	open := metrics.streams.WithLabelValues(e.era().String())
 	open.Inc()
-	// Caddy cancels the context of a configuration when the next one has taken
-	// over; without this, streams would go on under the old rules for good.
-	unbind := e.afterUnload(func() time.Duration {
-		if caddy.Exiting() { // without a grace period Caddy waits for every stream
-			return 0
-		}
-		return time.Duration(e.StreamCloseDelay)
-	}, func() { end(causeReload) })
 	var expired *time.Timer
 	if !e.principal.Expiry.IsZero() {
-		expired = time.AfterFunc(time.Until(e.principal.Expiry)+e.leeway(), func() { end(causeExpired) })
+		expired = time.AfterFunc(time.Until(e.principal.Expiry)+e.leeway(), func() { e.cut(causeExpired) })
 	}
 	return func() {
 		open.Dec()
-		unbind()
 		if expired != nil {
 			expired.Stop()
 		}
@@ -117,28 +117,28 @@ func (e *exchange) countEnd(ctx context.Context) {
 // one that cannot be asked ends the exchange too: no answer is not a yes. A
 // stream also ends when the membership has become another one, since its events
 // were judged by the old; the client opens it again.
-func (e *exchange) watchMembership(ctx context.Context, ended func(cause, reason string)) (release func()) {
+func (e *exchange) watchMembership() (release func()) {
 	if e.members == nil {
-		return func() {}
+		return nil
 	}
 	if watcher, ok := e.members.(membership.Watcher); ok {
 		p := e.principal
 		stop := watcher.Watch(membership.Identity{Issuer: p.Issuer, Subject: p.Subject, Tenant: p.Tenant}, func() {
-			e.lookAgain(ctx, ended, true)
+			e.lookAgain(true)
 		})
 		// What changed between admission and now was told to nobody.
-		e.lookAgain(ctx, ended, false)
+		e.lookAgain(false)
 		return stop
 	}
-	return e.pollMembership(ctx, ended)
+	return e.pollMembership()
 }
 
 // pollMembership asks again and again.
-func (e *exchange) pollMembership(ctx context.Context, ended func(cause, reason string)) (release func()) {
+func (e *exchange) pollMembership() (release func()) {
 	var timer *time.Timer
 	var mu sync.Mutex
 	look := func() {
-		if !e.lookAgain(ctx, ended, false) {
+		if !e.lookAgain(false) {
 			return
 		}
 		mu.Lock()
@@ -157,8 +157,8 @@ func (e *exchange) pollMembership(ctx context.Context, ended func(cause, reason 
 
 // lookAgain looks the caller up and reports whether the exchange may go on.
 // changed says that the membership is known to be another one than before.
-func (e *exchange) lookAgain(ctx context.Context, ended func(cause, reason string), changed bool) bool {
-	p := e.principal
+func (e *exchange) lookAgain(changed bool) bool {
+	ctx, p := e.trail, e.principal
 	member, err := e.members.Member(ctx, p.Issuer, p.Subject, p.Tenant)
 	reason := ""
 	switch {
@@ -173,7 +173,7 @@ func (e *exchange) lookAgain(ctx context.Context, ended func(cause, reason strin
 	default:
 		return true
 	}
-	ended(causeMembership, reason)
+	e.end(causeMembership, reason)
 	return false
 }
 

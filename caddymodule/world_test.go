@@ -124,7 +124,7 @@ func (w *messageWorld) send(method, params string) (status int, messages []rawjs
 	r := httptest.NewRequestWithContext(context.Background(), httpMethod, "http://acme.example.com/mcp", strings.NewReader(body))
 	r.Header = header
 	out := httptest.NewRecorder()
-	r = prepared(r, out)
+	r = withTrail(prepared(r, out), &trail{})
 	e := w.module.newExchange(r, caddyhttp.HandlerFunc(w.ServeHTTP), route{}, w.principal)
 	e.prepareHeaders()
 	err = e.read(out)

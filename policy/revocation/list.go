@@ -122,11 +122,7 @@ func (l *List) Guard(c Caller, end func(error)) (release func()) {
 	}
 	l.start()
 
-	return l.watch(func(w *watcher) {
-		if err := l.judge(c); err != nil {
-			w.once.Do(func() { go end(err) })
-		}
-	})
+	return l.watch(&watcher{caller: c, end: end})
 }
 
 // OnChange calls f after every change of the list and when it becomes stale,
@@ -134,12 +130,12 @@ func (l *List) Guard(c Caller, end func(error)) (release func()) {
 func (l *List) OnChange(f func()) (stop func()) {
 	first := true
 
-	return l.watch(func(*watcher) {
+	return l.watch(&watcher{call: func() {
 		if !first {
 			f()
 		}
 		first = false
-	})
+	}})
 }
 
 // Revoke puts an entry into force here at once and into the store. After an

@@ -2,27 +2,35 @@ package revocation
 
 import "sync"
 
-// watcher is called after every change.
+// watcher is called after every change. There is one for each running call, so
+// that a guard is no function but its parts.
 type watcher struct {
+	list *List
 	mu   sync.Mutex // one call at a time
-	once sync.Once  // of a guard that has ended its caller
-	call func(*watcher)
+	call func()     // nil for a guard
+
+	// Of a guard.
+	caller Caller
+	end    func(error)
+	ended  bool
 }
 
 // watch registers a watcher and calls it for the first time, so that nothing
 // can happen between a check and the watching.
-func (l *List) watch(call func(*watcher)) (stop func()) {
-	w := &watcher{call: call}
+func (l *List) watch(w *watcher) (stop func()) {
+	w.list = l
 	l.watchMu.Lock()
 	l.watchers[w] = struct{}{}
 	l.watchMu.Unlock()
 	w.run()
 
-	return func() {
-		l.watchMu.Lock()
-		defer l.watchMu.Unlock()
-		delete(l.watchers, w)
-	}
+	return w.stop
+}
+
+func (w *watcher) stop() {
+	w.list.watchMu.Lock()
+	defer w.list.watchMu.Unlock()
+	delete(w.list.watchers, w)
 }
 
 // announce calls all watchers.
@@ -41,5 +49,15 @@ func (l *List) announce() {
 func (w *watcher) run() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.call(w)
+	if w.call != nil {
+		w.call()
+		return
+	}
+	if w.ended {
+		return
+	}
+	if err := w.list.judge(w.caller); err != nil {
+		w.ended = true
+		go w.end(err)
+	}
 }
