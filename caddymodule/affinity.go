@@ -19,6 +19,23 @@ type affinity struct {
 	holder mcp.Holder
 	pinned string // the upstream on which the session lives, empty without one
 	chosen string // filled in by the selection
+	// own says that the upstream gets its own name as the Host, and nothing of
+	// the browser's origin: see Handler.PreserveHost.
+	own bool
+}
+
+// choose notes the choice in the request that goes to the upstream. That request
+// is a copy of the proxy's own. Header operations of the proxy could do the
+// same, but for these it copies all headers once more.
+func (a *affinity) choose(upstream *reverseproxy.Upstream, r *http.Request) *reverseproxy.Upstream {
+	a.chosen = upstream.Dial
+	if a.own {
+		r.Host = upstreamHost(upstream.Dial)
+		for _, name := range []string{"Origin", "Sec-Fetch-Site", "Sec-Fetch-Mode", "Sec-Fetch-Dest"} {
+			delete(r.Header, name)
+		}
+	}
+	return upstream
 }
 
 type affinityKey struct{}
@@ -34,6 +51,7 @@ func (e *exchange) bindAffinity() {
 	if len(e.Upstreams) > 1 { // of one there is nothing to choose
 		e.affinity.holder = e.holder()
 	}
+	e.affinity.own = !e.PreserveHost
 	trailOf(e.r).affinity = &e.affinity
 }
 
@@ -56,14 +74,13 @@ func (Affinity) CaddyModule() caddy.ModuleInfo {
 func (Affinity) Select(pool reverseproxy.UpstreamPool, r *http.Request, _ http.ResponseWriter) *reverseproxy.Upstream {
 	a, ok := r.Context().Value(affinityKey{}).(*affinity)
 	if !ok {
-		a = &affinity{}
+		a = &affinity{own: true}
 	}
 	if a.pinned == "" && len(pool) == 1 {
 		if !pool[0].Available() {
 			return nil
 		}
-		a.chosen = pool[0].Dial
-		return pool[0]
+		return a.choose(pool[0], r)
 	}
 	var best *reverseproxy.Upstream
 	var highest [sha256.Size]byte
@@ -80,10 +97,10 @@ func (Affinity) Select(pool reverseproxy.UpstreamPool, r *http.Request, _ http.R
 			best, highest = candidate, score
 		}
 	}
-	if best != nil {
-		a.chosen = best.Dial
+	if best == nil {
+		return nil
 	}
-	return best
+	return a.choose(best, r)
 }
 
 // Interface guards

@@ -51,6 +51,15 @@ func parseUpstream(text string) (upstreamAddress, error) {
 	return upstreamAddress{dial: net.JoinHostPort(host, port), tls: scheme == "https", name: host}, nil
 }
 
+// upstreamHost is what an upstream is called in its own Host header.
+func upstreamHost(dial string) string {
+	address, err := caddy.ParseNetworkAddress(dial)
+	if err != nil { // has been checked when the configuration was loaded
+		return dial
+	}
+	return address.JoinHostPort(0)
+}
+
 // buildProxy makes the reverse_proxy of the upstream arguments, with settings
 // that are safe for streams and for writes: every byte flushed at once, nothing
 // sent twice, no compression in the way of the rewriter.
@@ -77,12 +86,6 @@ func (m *Handler) buildProxy(ctx caddy.Context) (caddyhttp.MiddlewareHandler, er
 		"flush_interval": -1,
 		// The answer to a lost request is an error; a write may have happened.
 		"load_balancing": object{"retries": 0, "selection_policy": object{"policy": "mcp_app"}},
-	}
-	if !m.PreserveHost {
-		proxy["headers"] = object{"request": object{
-			"set":    object{"Host": []string{"{http.reverse_proxy.upstream.hostport}"}},
-			"delete": []string{"Origin", "Sec-Fetch-Site", "Sec-Fetch-Mode", "Sec-Fetch-Dest"},
-		}}
 	}
 	raw, err := json.Marshal(proxy)
 	if err != nil {
