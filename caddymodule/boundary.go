@@ -53,8 +53,10 @@ func (m *Handler) checkBoundary(r *http.Request, at where) *refusal {
 func (m *Handler) allowedOrigin(r *http.Request, at where) (string, bool) {
 	switch origins := r.Header.Values("Origin"); len(origins) {
 	case 0:
-		site := r.Header.Get("Sec-Fetch-Site")
-		return "(none, Sec-Fetch-Site " + site + ")", site != "cross-site" && site != "same-site"
+		if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
+			return "(none, Sec-Fetch-Site " + site + ")", false
+		}
+		return "", true
 	case 1:
 		return origins[0], m.origins[origins[0]] || m.ownOrigin(r, at, origins[0])
 	default:

@@ -3,7 +3,6 @@ package caddymodule
 import (
 	"bytes"
 	"errors"
-	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -47,6 +46,8 @@ type exchange struct {
 	bound        [4]func()                  // see release
 	unbind       func() bool
 	proxied      proxied
+	body         messageBody
+	lines        headerLines    // of the request
 	task         mcp.TaskHandle // the last that the request named
 }
 
@@ -213,7 +214,8 @@ func (e *exchange) read(w http.ResponseWriter) error {
 	if err != nil {
 		return &mcp.Error{Status: http.StatusBadRequest, Code: mcp.CodeParseError, Message: "the request body could not be read"}
 	}
-	e.r.Body = io.NopCloser(bytes.NewReader(body)) // for refusals that look for the id
+	e.body.Reset(body)
+	e.r.Body = &e.body // for refusals that look for the id
 	e.message, err = mcp.Reader{MaxDepth: e.limits.depth, Known: e.known}.Read(h, body)
 	if err != nil {
 		return err
@@ -226,6 +228,12 @@ func (e *exchange) read(w http.ResponseWriter) error {
 	}
 	return nil
 }
+
+// messageBody is a request body in memory.
+type messageBody struct{ bytes.Reader }
+
+// Close implements io.Closer.
+func (*messageBody) Close() error { return nil }
 
 // decide asks the policy about the message, and reports whether the answer has
 // been written.
@@ -368,10 +376,10 @@ func (e *exchange) prepareHeaders() {
 		e.r.Header.Del("Authorization")
 	}
 	// Bytes that shall be looked at must not arrive compressed, nor leave HTTP.
-	e.r.Header.Set("Accept-Encoding", "identity")
+	e.lines.set(e.r.Header, "Accept-Encoding", "identity")
 	e.r.Header.Del("Upgrade")
 	e.r.Header.Del("Connection")
-	e.identity.set(e.r.Header, e.principal)
+	e.identity.set(e.r.Header, &e.lines, e.principal)
 }
 
 // prepareBody puts the message into the request, with headers that agree with it.
@@ -391,11 +399,12 @@ func (e *exchange) prepareBody() {
 	}
 	r := e.r
 	mcp.AlignHeaders(r.Header, e.message, e.decoy)
-	r.Body = io.NopCloser(bytes.NewReader(body))
+	e.body.Reset(body)
+	r.Body = &e.body
 	r.ContentLength = int64(len(body))
 	r.TransferEncoding = nil
-	r.Header.Set("Content-Length", strconv.Itoa(len(body)))
+	e.lines.set(r.Header, "Content-Length", strconv.Itoa(len(body)))
 	for _, name := range []string{"Expect", "Digest", "Content-Digest", "Repr-Digest", "Content-Md5", "Content-Encoding"} {
-		r.Header.Del(name)
+		delete(r.Header, name)
 	}
 }

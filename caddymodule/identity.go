@@ -13,12 +13,17 @@ const defaultIdentityPrefix = "X-Mcp-App-"
 
 // identityHeaders are the headers under one prefix that only we may set.
 type identityHeaders struct {
-	prefix string // as sent
-	folded string // for comparison
+	prefix string    // as sent
+	folded string    // for comparison
+	names  [4]string // of issuer, subject, tenant and scopes
 }
 
 func newIdentityHeaders(prefix string) identityHeaders {
-	return identityHeaders{prefix: http.CanonicalHeaderKey(prefix), folded: foldHeader(prefix)}
+	h := identityHeaders{prefix: http.CanonicalHeaderKey(prefix), folded: foldHeader(prefix)}
+	for i, claim := range [...]string{"Issuer", "Subject", "Tenant", "Scopes"} {
+		h.names[i] = http.CanonicalHeaderKey(h.prefix + claim)
+	}
+	return h
 }
 
 // strip removes what a client sent under the prefix, in every spelling that
@@ -35,13 +40,11 @@ func (h identityHeaders) strip(r *http.Request) {
 	}
 }
 
-// set tells the server who calls.
-func (h identityHeaders) set(header http.Header, p *policy.Principal) {
-	for _, claim := range [...]struct{ name, value string }{
-		{"Issuer", p.Issuer}, {"Subject", p.Subject}, {"Tenant", p.Tenant}, {"Scopes", strings.Join(p.Scopes, " ")},
-	} {
-		if claim.value != "" {
-			header.Set(h.prefix+claim.name, claim.value)
+// set tells the server who calls. The values are kept in lines.
+func (h *identityHeaders) set(header http.Header, lines *headerLines, p *policy.Principal) {
+	for i, value := range [...]string{p.Issuer, p.Subject, p.Tenant, strings.Join(p.Scopes, " ")} {
+		if value != "" {
+			lines.set(header, h.names[i], value)
 		}
 	}
 }

@@ -64,7 +64,7 @@ func TestTheVerifiedIdentityIsSetOnce(t *testing.T) {
 			r.Header[tt.prefix+forged] = []string{"forged"}
 		}
 		h.strip(r)
-		h.set(r.Header, &tt.who)
+		h.set(r.Header, &headerLines{}, &tt.who)
 		got := http.Header{}
 		for name, values := range r.Header {
 			got.Set(name, strings.Join(values, "|"))
@@ -138,7 +138,7 @@ func FuzzIdentityHeaders(f *testing.F) {
 				t.Errorf("%q survives under the prefix %q", left, prefix)
 			}
 		}
-		h.set(r.Header, &policy.Principal{Subject: "u1"})
+		h.set(r.Header, &headerLines{}, &policy.Principal{Subject: "u1"})
 		if got := r.Header.Get(prefix + "Subject"); got != "u1" {
 			t.Errorf("the subject under the prefix %q is %q", prefix, got)
 		}

@@ -43,7 +43,8 @@ type responseWriter struct {
 	rewriter  *mcp.Rewriter
 	decorator *openaiView
 	cors      http.Header
-	own       http.Header // set before the server was asked: all that an error of ours carries
+	own       headerSnapshot // set before the server was asked: all that an error of ours carries
+	lines     headerLines
 
 	mu          sync.Mutex // the keep-alive timer writes beside the handler
 	keepAlive   *time.Timer
@@ -60,7 +61,7 @@ type responseWriter struct {
 func newResponseWriter(w http.ResponseWriter, e *exchange, cors http.Header) *responseWriter {
 	decorator := newOpenAIView(e.view)
 	return &responseWriter{
-		ResponseWriter: w, e: e, rewriter: e.newRewriter(decorator), decorator: decorator, cors: cors, own: w.Header().Clone(),
+		ResponseWriter: w, e: e, rewriter: e.newRewriter(decorator), decorator: decorator, cors: cors, own: snapshotOf(w.Header()),
 		splitter: mcp.Splitter{Limit: int(e.limits.event)},
 	}
 }
@@ -105,12 +106,25 @@ func (w *responseWriter) writeHeaderLocked(status int) {
 		w.startKeepAliveLocked()
 	default:
 		w.mode = buffer
-		if length, err := strconv.ParseInt(h.Get("Content-Length"), 10, 64); err == nil && length > 0 {
+		if length := announcedLength(h); length > 0 {
 			// Only a hint, and from a server that may lie: bounded by what a
 			// buffer would soon grow to anyway.
 			w.body.Grow(int(min(length, w.e.limits.message, maxExpectedBody)))
 		}
 	}
+}
+
+// announcedLength is 0 where the server says none.
+func announcedLength(h http.Header) int64 {
+	text := h.Get("Content-Length")
+	if text == "" { // usual, and an error would be made for it
+		return 0
+	}
+	length, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return length
 }
 
 // maxExpectedBody bounds the memory taken for an answer that has not come yet.
@@ -169,8 +183,8 @@ func (w *responseWriter) ownHeaders(h http.Header) {
 	if strings.Contains(strings.ToLower(strings.Join(h.Values("Cache-Control"), ",")), "no-transform") {
 		cache += ", no-transform"
 	}
-	h.Set("Cache-Control", cache)
-	h.Del("Expires")
+	w.lines.set(h, "Cache-Control", cache)
+	delete(h, "Expires")
 	w.e.sealSession(h)
 	if w.e.authenticates() {
 		h.Del("Www-Authenticate")
@@ -400,7 +414,7 @@ func (w *responseWriter) finishBuffer() error {
 	}
 	announceTrailers(h, trailer)
 	if len(trailer) == 0 { // an answer of known length has none
-		h.Set("Content-Length", strconv.Itoa(len(body)))
+		w.lines.set(h, "Content-Length", strconv.Itoa(len(body)))
 	}
 	w.ResponseWriter.WriteHeader(w.status)
 	_, err := w.ResponseWriter.Write(body)
@@ -456,7 +470,7 @@ func describesBytes(name string) bool { return slices.Contains(bytesHeaders, nam
 func (w *responseWriter) forgetHeaders() {
 	h := w.Header()
 	clear(h)
-	maps.Copy(h, w.own)
+	w.own.into(h)
 }
 
 // forgetBytes removes headers that describe bytes we have changed.

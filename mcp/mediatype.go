@@ -13,6 +13,10 @@ func IsEventStream(contentType string) bool { return mediaType(contentType) == "
 func IsJSON(contentType string) bool { return mediaType(contentType) == "application/json" }
 
 func mediaType(contentType string) string {
+	switch contentType { // as most write it
+	case "application/json", "text/event-stream":
+		return contentType
+	}
 	if t, _, err := mime.ParseMediaType(contentType); err == nil {
 		return t
 	}
