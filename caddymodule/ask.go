@@ -8,8 +8,10 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
@@ -23,31 +25,51 @@ import (
 // questions sends requests of our own through the same handlers as the caller's.
 // It keeps a copy of the caller's request, taken before that goes on its way:
 // handlers behind us change theirs, maybe at the same time.
+//
+// Every request may lead to questions and few do: what is copied for all lies in
+// the exchange, and a request is made of it only when one is asked.
 type questions struct {
-	next       caddyhttp.Handler
-	template   *http.Request
-	server     *caddyhttp.Server
-	affinity   affinity
-	registered string    // under which registration
-	e          *exchange // for what never changes
+	noted    sync.Once
+	next     caddyhttp.Handler
+	request  http.Request // without its headers
+	url      url.URL
+	header   headerSnapshot
+	affinity affinity
+	e        *exchange // for what never changes
+
+	making sync.Once
+	made   *http.Request
 }
 
 // questions copies what later questions need, at the first call.
 func (e *exchange) questions() *questions {
-	e.asksOnce.Do(func() {
-		server, _ := e.r.Context().Value(caddyhttp.ServerCtxKey).(*caddyhttp.Server)
-		registered := ""
-		if e.registered != nil {
-			registered = e.registered.String()
-		}
+	e.asks.noted.Do(func() {
+		q := &e.asks
+		q.next, q.affinity, q.e = e.next, e.affinity, e
 		// Handlers behind us may change the request and its headers, not the
 		// parts of its URL.
-		template := e.r.WithContext(context.WithoutCancel(e.r.Context()))
-		target := *e.r.URL
-		template.URL, template.Header = &target, e.r.Header.Clone()
-		e.asks = questions{e.next, template, server, e.affinity, registered, e}
+		q.request, q.url, q.header = *e.r, *e.r.URL, snapshotOf(e.r.Header)
 	})
 	return &e.asks
+}
+
+// template is the caller's request as it was, without its end. Nobody may change
+// it.
+func (q *questions) template() *http.Request {
+	q.making.Do(func() {
+		q.made = q.request.WithContext(context.WithoutCancel(q.request.Context()))
+		q.made.URL, q.made.Header = &q.url, make(http.Header, len(q.header))
+		q.header.into(q.made.Header)
+	})
+	return q.made
+}
+
+// registered says under which registration the questions are asked.
+func (q *questions) registered() string {
+	if q.e.registered == nil {
+		return ""
+	}
+	return q.e.registered.String()
 }
 
 // assert signs a question by itself.
@@ -60,9 +82,9 @@ func (q *questions) assert(r *http.Request) error {
 // its own context values and placeholders: handlers write to those as well.
 func (q *questions) exchange(ctx context.Context, method string, header http.Header, body []byte, id rawjson.Value) (*mcp.Answer, error) {
 	// What the caller's request carries in its context, with our own deadline.
-	ctx, cancel := context.WithCancel(mergedContext{ctx, q.template.Context()})
+	ctx, cancel := context.WithCancel(mergedContext{ctx, q.template().Context()})
 	defer cancel()
-	r := q.template.Clone(ctx)
+	r := q.template().Clone(ctx)
 	r.Method, r.Header, r.Trailer = method, header, nil
 	r.Body, r.ContentLength, r.TransferEncoding = http.NoBody, 0, nil
 	if len(body) > 0 {
@@ -73,7 +95,8 @@ func (q *questions) exchange(ctx context.Context, method string, header http.Hea
 		return nil, err
 	}
 	where := q.affinity
-	r = withAffinity(caddyhttp.PrepareRequest(r, caddy.NewReplacer(), answer, q.server), &where)
+	server, _ := q.request.Context().Value(caddyhttp.ServerCtxKey).(*caddyhttp.Server)
+	r = withAffinity(caddyhttp.PrepareRequest(r, caddy.NewReplacer(), answer, server), &where)
 	err := serveRecovering(q.next, answer, r)
 	if err == nil || answer.collector.Complete() || answer.failure != nil {
 		return answer.result()
@@ -173,8 +196,8 @@ var neutralHeaders = map[string]bool{
 
 // catalogKey is a hash of everything that may change what the server lists.
 func (q *questions) catalogKey(p *policy.Principal, question *mcp.Request) flight.Key {
-	r := q.template
-	lists := [][]string{{r.Host, r.URL.RawQuery, p.Issuer, p.Subject, p.Tenant, question.Era.String(), question.Version, q.registered}, p.Scopes}
+	r := q.template()
+	lists := [][]string{{r.Host, r.URL.RawQuery, p.Issuer, p.Subject, p.Tenant, question.Era.String(), question.Version, q.registered()}, p.Scopes}
 	if question.Era == mcp.Modern {
 		meta := question.Params.Get("_meta")
 		lists = append(lists, []string{string(meta.Get("io.modelcontextprotocol/clientCapabilities")), string(meta.Get("io.modelcontextprotocol/clientInfo"))})

@@ -87,6 +87,10 @@ type trail struct {
 	heard   func(auditRecord)
 	counted bool   // as a message, in the metrics
 	cause   string // of the last refusal, as a label
+	// For the access log.
+	inLog    bool
+	name     string // as the client sent it
+	decision string // the last
 }
 
 type trailKey struct{}
@@ -140,8 +144,9 @@ func (m *Handler) deny(r *http.Request, cause, reason string) {
 
 // settle puts a decision into the access log and on record.
 func (m *Handler) settle(r *http.Request, d decided) {
-	logField(r, zap.String("mcp_decision", d.decision))
 	t := trailOf(r)
+	t.addToLog(r)
+	t.decision = d.decision
 	t.countSettled(d)
 	allowed := d.decision == policy.Allowed.String()
 	if allowed && t.heard == nil && !m.samples() && !decisionEvents.heard() {

@@ -23,13 +23,13 @@ type drain struct {
 }
 
 // enter notes an exchange, until leave is called once.
-func (d *drain) enter() (leave func()) {
+func (d *drain) enter() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.running++
-	return d.leave
 }
 
+// leave is called once for each enter.
 func (d *drain) leave() {
 	d.mu.Lock()
 	d.running--

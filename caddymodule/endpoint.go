@@ -6,11 +6,9 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"sync"
 	"sync/atomic"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
-	"go.uber.org/zap"
 
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp"
 	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/openai"
@@ -30,9 +28,10 @@ type exchange struct {
 	message      *mcp.Request // nil for GET and DELETE
 	decoy        *mcp.Decoy   // set if the message asks for something hidden
 	view         *view
+	viewOfCaller view // what view points to
+	writer       responseWriter
 	repeats      rawjson.Value // parameters as the client sent them, where forms are checked
 	asks         questions     // see questions
-	asksOnce     sync.Once
 	sealer       *mcp.Sealer
 	affinity     affinity
 	session      session                    // empty outside one
@@ -41,9 +40,10 @@ type exchange struct {
 	registration *registration.Registration // found by it
 	found        func([]openai.Finding)     // takes findings in place of the log
 	refusals     atomic.Int32               // on their way, see answerServer
-	held         *mcp.Holder                // see holder
-	trail        *trail                     // from bind on
-	bound        [4]func()                  // see release
+	held         mcp.Holder                 // see holder
+	isHeld       bool
+	trail        *trail    // from bind on
+	bound        [4]func() // see release
 	unbind       func() bool
 	proxied      proxied
 	body         messageBody
@@ -58,7 +58,8 @@ func (m *Handler) serveEndpoint(w http.ResponseWriter, r *http.Request, next cad
 		in.serve(m, r, next)
 		return nil
 	}
-	defer m.drain.enter()()
+	m.drain.enter()
+	defer m.drain.leave()
 	t := &trail{}
 	r = withTrail(r, t)
 	defer t.cancel(nil)
@@ -216,16 +217,14 @@ func (e *exchange) read(w http.ResponseWriter) error {
 	}
 	e.body.Reset(body)
 	e.r.Body = &e.body // for refusals that look for the id
-	e.message, err = mcp.Reader{MaxDepth: e.limits.depth, Known: e.known}.Read(h, body)
+	e.message, err = e.reader.Read(h, body)
 	if err != nil {
 		return err
 	}
-	trailOf(e.r).message = e.message
+	t := trailOf(e.r)
+	t.message, t.name = e.message, e.message.Name
 	e.traceMessage()
-	logField(e.r, zap.String("mcp_method", loggable(e.message.Method)))
-	if e.message.Name != "" {
-		logField(e.r, zap.String("mcp_name", loggable(e.message.Name)))
-	}
+	t.addToLog(e.r)
 	return nil
 }
 
@@ -313,6 +312,9 @@ func (e *exchange) count(d policy.Decision) {
 // the operator knows that the server might look.
 func (e *exchange) checkSignals() error {
 	if e.Tenant == nil {
+		return nil
+	}
+	if e.Tenant.Header == "" && e.Tenant.Argument == "" {
 		return nil
 	}
 	signals := make(map[string]any)

@@ -323,7 +323,7 @@ func (in *inspection) decorated() ([]rawjson.Value, []openai.Finding) {
 	var found []openai.Finding
 	in.e.found = func(more []openai.Finding) { found = append(found, more...) }
 	defer func() { in.e.found = nil }()
-	decorator := newOpenAIView(in.e.view)
+	decorator := &openaiView{view: in.e.view}
 	var tools []rawjson.Value
 	for _, name := range in.lists.tools.Names() {
 		if tool, _ := in.lists.tools.Tool(name); in.e.view.ShowsTool(name) {

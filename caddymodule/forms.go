@@ -79,7 +79,7 @@ func (e *exchange) answerServer(refusal *mcp.Error) {
 	go func() {
 		defer e.refusals.Add(-1)
 		defer cancel()
-		if err := mcp.Refuse(ctx, q.exchange, q.template.Header, refusal); err != nil {
+		if err := mcp.Refuse(ctx, q.exchange, q.template().Header, refusal); err != nil {
 			e.logger.Warn("form left unanswered", zap.String("code", openai.FormRefused), zap.Error(err))
 		}
 	}()

@@ -171,6 +171,7 @@ type Handler struct {
 	issuerDocument    *token.IssuerDocument // nil without auth { metadata_proxy }
 	origins           originSet
 	limits            effectiveLimits
+	reader            mcp.Reader // of messages
 	identity          identityHeaders
 	seal              *sealKeys
 	methods           []policy.Pattern

@@ -34,7 +34,7 @@ type inventory struct {
 func (q *questions) inventory(ctx context.Context, maxTools int) (*inventory, error) {
 	engine := discovery.Engine{Transport: questionsTransport{q}, MaxTools: maxTools}
 	// The address is only a name: the questions go through our own handlers.
-	report, err := engine.Discover(ctx, discovery.Target{URL: "http://" + q.template.Host + q.template.URL.Path})
+	report, err := engine.Discover(ctx, discovery.Target{URL: "http://" + q.template().Host + q.template().URL.Path})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", mcp.ErrCatalog, err)
 	}
@@ -72,7 +72,7 @@ func (t questionsTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
-	header := t.q.template.Header.Clone()
+	header := t.q.template().Header.Clone()
 	for _, name := range []string{mcp.HeaderSession, mcp.HeaderVersion, mcp.HeaderMethod, mcp.HeaderName, "Content-Length"} {
 		header.Del(name)
 	}

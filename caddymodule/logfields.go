@@ -5,6 +5,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy"
 )
@@ -19,10 +20,9 @@ func (m *Handler) publish(r *http.Request, p *policy.Principal) {
 			repl.Set(key, value(p))
 		}
 	}
-	trailOf(r).published = p
-	if !p.Anonymous {
-		logField(r, zap.String("mcp_tenant", p.Tenant))
-	}
+	t := trailOf(r)
+	t.published = p
+	t.addToLog(r)
 }
 
 // userPlaceholders are those that say who calls.
@@ -53,11 +53,41 @@ func (t *trail) placeholder(key string) (any, bool) {
 	return nil, false
 }
 
-// logField adds a field to the access log.
-func logField(r *http.Request, field zap.Field) {
-	if extra, ok := r.Context().Value(caddyhttp.ExtraLogFieldsCtxKey).(*caddyhttp.ExtraLogFields); ok {
-		extra.Set(field)
+// addToLog lets the access log ask the trail what is known, when an entry is
+// written, if one is.
+func (t *trail) addToLog(r *http.Request) {
+	extra, ok := r.Context().Value(caddyhttp.ExtraLogFieldsCtxKey).(*caddyhttp.ExtraLogFields)
+	if !ok {
+		return
 	}
+	field := zap.Inline(t)
+	if t.inLog {
+		if t.decision == "" {
+			return
+		}
+		// Handlers behind us may have logged with what was known then, and Caddy
+		// remembers that until there is another field.
+		field = zap.Skip()
+	}
+	t.inLog = true
+	extra.Add(field)
+}
+
+// MarshalLogObject implements zapcore.ObjectMarshaler.
+func (t *trail) MarshalLogObject(enc zapcore.ObjectEncoder) error {
+	if t.published != nil && !t.published.Anonymous {
+		enc.AddString("mcp_tenant", t.published.Tenant)
+	}
+	if t.message != nil {
+		enc.AddString("mcp_method", loggable(t.message.Method))
+		if t.name != "" {
+			enc.AddString("mcp_name", loggable(t.name))
+		}
+	}
+	if t.decision != "" {
+		enc.AddString("mcp_decision", t.decision)
+	}
+	return nil
 }
 
 func clientIP(r *http.Request) string {

@@ -14,19 +14,15 @@ import (
 // openaiView applies the OpenAI declarations to what one caller sees. It
 // implements mcp.Decorator.
 type openaiView struct {
-	view *view
-	page func(first string) *openai.Page // made at the first tool: it may need the catalog
+	view     *view
+	pageOnce sync.Once
+	pageMade *openai.Page
 }
 
-func newOpenAIView(v *view) *openaiView {
-	o := &openaiView{view: v}
-	var once sync.Once
-	var page *openai.Page
-	o.page = func(first string) *openai.Page {
-		once.Do(func() { page = o.newPage(first) })
-		return page
-	}
-	return o
+// page is made at the first tool: it may need the catalog.
+func (o *openaiView) page(first string) *openai.Page {
+	o.pageOnce.Do(func() { o.pageMade = o.newPage(first) })
+	return o.pageMade
 }
 
 // newPage begins the page on which a tool stands first. A later page of a list

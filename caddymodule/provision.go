@@ -215,6 +215,7 @@ func (m *Handler) fillDefaults() {
 		depth:       cmp.Or(limits.Depth, mcp.DefaultDepth),
 		listTTL:     time.Minute,
 	}
+	m.reader = mcp.Reader{MaxDepth: m.limits.depth, Known: m.known}
 	if limits.ListTTL != nil {
 		m.limits.listTTL = time.Duration(*limits.ListTTL)
 	}

@@ -40,8 +40,8 @@ type responseWriter struct {
 	http.ResponseWriter // never written to before WriteHeader has decided
 
 	e         *exchange
-	rewriter  *mcp.Rewriter
-	decorator *openaiView
+	rewriter  mcp.Rewriter
+	decorator openaiView
 	cors      http.Header
 	own       headerSnapshot // set before the server was asked: all that an error of ours carries
 	lines     headerLines
@@ -58,12 +58,14 @@ type responseWriter struct {
 	splitter    mcp.Splitter
 }
 
-func newResponseWriter(w http.ResponseWriter, e *exchange, cors http.Header) *responseWriter {
-	decorator := newOpenAIView(e.view)
-	return &responseWriter{
-		ResponseWriter: w, e: e, rewriter: e.newRewriter(decorator), decorator: decorator, cors: cors, own: snapshotOf(w.Header()),
-		splitter: mcp.Splitter{Limit: int(e.limits.event)},
-	}
+// newResponseWriter makes the one writer of an exchange.
+func newResponseWriter(down http.ResponseWriter, e *exchange, cors http.Header) *responseWriter {
+	w := &e.writer
+	w.ResponseWriter, w.e, w.cors, w.own = down, e, cors, snapshotOf(down.Header())
+	w.splitter.Limit = int(e.limits.event)
+	w.decorator.view = e.view
+	w.rewriter = e.newRewriter(&w.decorator)
+	return w
 }
 
 // WriteHeader implements http.ResponseWriter.
@@ -83,7 +85,7 @@ func (w *responseWriter) writeHeaderLocked(status int) {
 	}
 	w.wroteHeader, w.status = true, status
 	h := w.Header()
-	challenges := h.Values("WWW-Authenticate")
+	challenges := h["Www-Authenticate"]
 	w.ownHeaders(h)
 	if len(h["Trailer"]) > 0 {
 		w.before = maps.Clone(h)

@@ -11,19 +11,17 @@ import (
 )
 
 // newRewriter wires the rewriting of this exchange's answer.
-func (e *exchange) newRewriter(decorator *openaiView) *mcp.Rewriter {
-	rewriter := &mcp.Rewriter{
-		Era:         e.era(),
-		Shower:      e.view,
-		Decorate:    decorator,
-		Next:        e.nextPage(),
-		Content:     e.filtersContent(),
-		Tasks:       e.servesTasks(),
-		Dropped:     e.linkDropped,
-		Asked:       e.checkServerRequest,
-		ListTTL:     e.limits.listTTL,
-		ListChanged: e.listChanged,
-		MaxDepth:    e.limits.depth,
+func (e *exchange) newRewriter(decorator *openaiView) mcp.Rewriter {
+	rewriter := mcp.Rewriter{
+		Era:      e.era(),
+		Shower:   e.view,
+		Decorate: decorator,
+		Next:     e.nextPage(),
+		Content:  e.filtersContent(),
+		Tasks:    e.servesTasks(),
+		Watch:    (*watcher)(e),
+		ListTTL:  e.limits.listTTL,
+		MaxDepth: e.limits.depth,
 	}
 	if !e.view.HidesNothing() {
 		rewriter.Seal = func(cursor string) string { return e.sealer.Seal(mcp.PurposeCursor, e.holder(), cursor) }
@@ -34,10 +32,21 @@ func (e *exchange) newRewriter(decorator *openaiView) *mcp.Rewriter {
 	return rewriter
 }
 
-// listChanged forgets what the server listed before.
-func (e *exchange) listChanged() {
-	e.catalogs.Drop()
-	e.inventories.Drop()
+// watcher is an exchange as mcp.Watcher.
+type watcher exchange
+
+// Dropped implements mcp.Watcher.
+func (w *watcher) Dropped(uri string) { (*exchange)(w).linkDropped(uri) }
+
+// Asked implements mcp.Watcher.
+func (w *watcher) Asked(request rawjson.Value) rawjson.Value {
+	return (*exchange)(w).checkServerRequest(request)
+}
+
+// ListChanged forgets what the server listed before.
+func (w *watcher) ListChanged() {
+	w.catalogs.Drop()
+	w.inventories.Drop()
 }
 
 // filtersContent reports whether links to resources in results are held to the
@@ -60,6 +69,6 @@ func (e *exchange) nextPage() func(cursor string) (rawjson.Value, error) {
 		return nil
 	}
 	return func(cursor string) (rawjson.Value, error) {
-		return mcp.AskPage(e.r.Context(), e.questions().exchange, e.message, e.questions().template.Header, cursor)
+		return mcp.AskPage(e.r.Context(), e.questions().exchange, e.message, e.questions().template().Header, cursor)
 	}
 }

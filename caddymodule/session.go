@@ -36,15 +36,14 @@ func (s session) capabilities() rawjson.Value {
 // holder identifies the caller at this endpoint in sealed text. Scopes and the
 // token itself stay out: a session outlives both.
 func (e *exchange) holder() mcp.Holder {
-	if e.held == nil {
+	if !e.isHeld {
 		parts := [][]string{{e.Path, e.Resource, e.principal.Issuer, e.principal.Subject, e.principal.Tenant}}
 		if e.registered != nil { // another holder than the same caller without
 			parts = append(parts, []string{"registration", e.registered.String()})
 		}
-		held := mcp.Holder(flight.KeyOf(parts...))
-		e.held = &held
+		e.held, e.isHeld = mcp.Holder(flight.KeyOf(parts...)), true
 	}
-	return *e.held
+	return e.held
 }
 
 // era is the era of the message, or of a request without one.

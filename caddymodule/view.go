@@ -18,9 +18,10 @@ import (
 // place that shows or uses a name asks it.
 type view struct {
 	*policy.View
-	e     *exchange
-	facts policy.Facts
-	links resultLinks
+	e       *exchange
+	request policy.Request
+	facts   policy.Facts
+	links   resultLinks
 
 	catalogOnce sync.Once
 	catalogSeen *mcp.Catalog
@@ -28,11 +29,14 @@ type view struct {
 }
 
 func newView(e *exchange) *view {
-	v := &view{e: e}
+	v := &e.viewOfCaller
+	v.e = e
 	v.facts = viewFacts{v}
-	request := &policy.Request{Header: e.r.Header, ClientIP: clientIP(e.r)}
-	v.View = e.rules.View(e.principal).With(request, v.facts)
-	v.links = newResultLinks(e.Links.Results, e.Links.Plugin, e.Links.Marketplace, visibleTools{v}, e.declaredGlobal)
+	v.request = policy.Request{Header: e.r.Header, ClientIP: clientIP(e.r)}
+	v.View = e.rules.View(e.principal).With(&v.request, v.facts)
+	if l := e.Links; l.Plugin != "" {
+		v.links = newResultLinks(l.Results, l.Plugin, l.Marketplace, visibleTools{v}, e.declaredGlobal)
+	}
 	return v
 }
 
@@ -169,6 +173,6 @@ func (e *exchange) askCatalog(ctx context.Context) (*mcp.Catalog, error) {
 	}
 	q := e.questions()
 	return e.catalogs.Get(ctx, q.catalogKey(e.principal, question), func(ctx context.Context) (*mcp.Catalog, error) {
-		return mcp.AskCatalog(ctx, q.exchange, question, q.template.Header, e.limits.tools)
+		return mcp.AskCatalog(ctx, q.exchange, question, q.template().Header, e.limits.tools)
 	})
 }

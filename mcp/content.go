@@ -49,8 +49,8 @@ func (w *Rewriter) contentBlock(block rawjson.Value) (rawjson.Value, bool) {
 	if ok && w.Shower.ShowsResource(uri) {
 		return block, true
 	}
-	if w.Dropped != nil {
-		w.Dropped(uri)
+	if w.Watch != nil {
+		w.Watch.Dropped(uri)
 	}
 	return nil, false
 }

@@ -44,6 +44,17 @@ type Decorator interface {
 	Capabilities(era Era, capabilities rawjson.Value) rawjson.Value
 }
 
+// Watcher is told of what passes a [Rewriter].
+type Watcher interface {
+	// Dropped is told what Content has removed.
+	Dropped(uri string)
+	// Asked is shown each request and notification of the server to the client
+	// and returns what the client may get of it, nil for nothing.
+	Asked(request rawjson.Value) rawjson.Value
+	// ListChanged is called when the server says that its tools changed.
+	ListChanged()
+}
+
 // Rewriter filters and decorates the messages of one answer or stream. It works
 // by the shape of a message, not by remembered ids: the answer to tools/list
 // may arrive on a resumed stream, where nothing says what was asked.
@@ -64,16 +75,11 @@ type Rewriter struct {
 	Next func(cursor string) (rawjson.Value, error)
 	// Content also filters resource links and embedded resources in results.
 	Content bool
-	// Dropped, if set, is told what Content has removed.
-	Dropped func(uri string)
 	// Tasks says that task methods are open. Otherwise the tasks capability is
 	// withheld, since what it promises is refused.
 	Tasks bool
-	// Asked, if set, is shown each request and notification of the server to
-	// the client and returns what the client may get of it, nil for nothing.
-	Asked func(request rawjson.Value) rawjson.Value
-	// ListChanged, if set, is called when the server says that its tools changed.
-	ListChanged func()
+	// Watch, if set, is shown what passes besides names.
+	Watch Watcher
 	// MaxDepth bounds the nesting of a message; 0 means [DefaultDepth].
 	MaxDepth int
 }
@@ -123,8 +129,8 @@ func (w *Rewriter) serverMessage(v rawjson.Value, e envelope) ([]byte, error) {
 		return nil, nil
 	}
 	params := e.params
-	if w.Asked != nil {
-		if v = w.Asked(v); v == nil {
+	if w.Watch != nil {
+		if v = w.Watch.Asked(v); v == nil {
 			return nil, nil
 		}
 		params = v.Get("params")
@@ -143,8 +149,8 @@ func (w *Rewriter) showsNotification(e envelope) bool {
 		uri, ok := e.params.Get("uri").Text()
 		return ok && w.Shower.ShowsResource(uri)
 	case "notifications/tools/list_changed":
-		if w.ListChanged != nil {
-			w.ListChanged()
+		if w.Watch != nil {
+			w.Watch.ListChanged()
 		}
 	}
 	return true

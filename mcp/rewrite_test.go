@@ -60,9 +60,16 @@ func TestListsAreFilteredByShape(t *testing.T) {
 	}
 }
 
+// asking is a Watcher that looks at what the server asks.
+type asking func(rawjson.Value) rawjson.Value
+
+func (a asking) Asked(request rawjson.Value) rawjson.Value { return a(request) }
+func (asking) Dropped(string)                              {}
+func (asking) ListChanged()                                {}
+
 func TestWhatTheServerAsksCanBeChangedAndDropped(t *testing.T) {
 	w := rewriter(Legacy)
-	w.Asked = func(request rawjson.Value) rawjson.Value {
+	w.Watch = asking(func(request rawjson.Value) rawjson.Value {
 		switch method, _ := request.Get("method").Text(); method {
 		case "dropped":
 			return nil
@@ -71,7 +78,7 @@ func TestWhatTheServerAsksCanBeChangedAndDropped(t *testing.T) {
 		default:
 			return request
 		}
-	}
+	})
 	for in, want := range map[string]string{
 		`{"id":1,"method":"dropped","params":{}}`: "",
 		`{"method":"dropped"}`:                    "",
