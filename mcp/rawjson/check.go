@@ -2,9 +2,7 @@ package rawjson
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
-	"math/bits"
 	"sync"
 	"unicode/utf8"
 
@@ -299,29 +297,4 @@ func (c *checker) codeUnit(i int) (unit uint32, err error) {
 		}
 	}
 	return unit, nil
-}
-
-// plainRun returns the offset of the first byte from i on that ends a string or
-// needs a closer look: a quote, a backslash, a control character, a byte beyond
-// ASCII, or the end of the text.
-func plainRun(src []byte, i int) int {
-	const (
-		ones  = 0x0101010101010101
-		highs = 0x8080808080808080
-	)
-	for ; i+8 <= len(src); i += 8 {
-		x := binary.LittleEndian.Uint64(src[i:])
-		// A byte of each term has its high bit set where x has such a byte. A
-		// borrow can set it in a later byte by mistake, never in an earlier one,
-		// so that the lowest is always right.
-		quote, escape := x^(ones*'"'), x^(ones*'\\')
-		found := ((quote - ones) &^ quote) | ((escape - ones) &^ escape) | ((x - ones*0x20) &^ x) | x
-		if found &= highs; found != 0 {
-			return i + bits.TrailingZeros64(found)/8
-		}
-	}
-	for i < len(src) && src[i] >= 0x20 && src[i] != '"' && src[i] != '\\' && src[i] < utf8.RuneSelf {
-		i++
-	}
-	return i
 }

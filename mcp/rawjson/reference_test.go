@@ -58,6 +58,7 @@ func TestParseAcceptsWhatTheReferenceAccepts(t *testing.T) {
 		many + `}`, many + `,"xxx":1}`, many + `,"\u0078xx":1}`,
 		` {"a" : [1,-2.5e+10,{"b":"\u00e9\"}"}],"c":true,"d":false,"e":null} `,
 		`{"n":[0,-0,1e5,1E-5,10.01,-1.5],"s":["","\b\f\n\r\t\/\\\""," ž 𝄞 \ud834\udd1e"]}`,
+		`"` + strings.Repeat("over several windows ", 20) + `\n` + strings.Repeat("x", 200) + `é"`,
 		`"\ud800 alone"`, `"\udc00\ud800"`, `"long string without anything special in it, over several words"`,
 		`[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]`, `[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]`, "\ufeff{}", `tru`, `nul`, `truefalse`, `01`, `-`, `1.`, `1e`,
 	} {
