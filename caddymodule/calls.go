@@ -42,7 +42,7 @@ func (e *exchange) checkCall() error {
 
 func (e *exchange) checkToolCall() error {
 	msg := e.message
-	arguments := msg.Params.Get("arguments")
+	arguments := msg.Arguments()
 	var err error
 	switch {
 	case e.Links.Navigate != "" && msg.Name == e.Links.Navigate:

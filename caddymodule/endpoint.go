@@ -1,7 +1,6 @@
 package caddymodule
 
 import (
-	"bytes"
 	"errors"
 	"net/http"
 	"slices"
@@ -201,11 +200,7 @@ func (e *exchange) read(w http.ResponseWriter) error {
 		return &mcp.Error{Status: http.StatusUnsupportedMediaType, Code: mcp.CodeInvalidRequest, Message: "Content-Type must be application/json"}
 	}
 	// Read to the end, also of a refused body: HTTP/1.1 keep-alive depends on it.
-	var buffer bytes.Buffer
-	// What a client announces may never come: longer bodies take memory as they do.
-	buffer.Grow(int(min(max(e.r.ContentLength, 0), 64<<10)) + bytes.MinRead)
-	_, err := buffer.ReadFrom(http.MaxBytesReader(w, e.r.Body, e.limits.requestBody))
-	body := buffer.Bytes()
+	body, err := readBody(http.MaxBytesReader(w, e.r.Body, e.limits.requestBody), e.r.ContentLength)
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return &mcp.Error{
 			Status: http.StatusRequestEntityTooLarge, Code: mcp.CodeInvalidRequest,
@@ -227,12 +222,6 @@ func (e *exchange) read(w http.ResponseWriter) error {
 	t.addToLog(e.r)
 	return nil
 }
-
-// messageBody is a request body in memory.
-type messageBody struct{ bytes.Reader }
-
-// Close implements io.Closer.
-func (*messageBody) Close() error { return nil }
 
 // decide asks the policy about the message, and reports whether the answer has
 // been written.
@@ -375,12 +364,12 @@ func (e *exchange) refuseAs(w http.ResponseWriter, cause string, err error) {
 func (e *exchange) prepareHeaders() {
 	e.r.URL.Path, e.r.URL.RawPath = e.Path, ""
 	if !e.forwardsToken() {
-		e.r.Header.Del("Authorization")
+		delete(e.r.Header, "Authorization")
 	}
 	// Bytes that shall be looked at must not arrive compressed, nor leave HTTP.
 	e.lines.set(e.r.Header, "Accept-Encoding", "identity")
-	e.r.Header.Del("Upgrade")
-	e.r.Header.Del("Connection")
+	delete(e.r.Header, "Upgrade")
+	delete(e.r.Header, "Connection")
 	e.identity.set(e.r.Header, &e.lines, e.principal)
 }
 
@@ -389,7 +378,7 @@ func (e *exchange) prepareBody() {
 	// No message of MCP has trailers, and in them identity could be forged
 	// after the headers were looked at.
 	e.r.Trailer = nil
-	e.r.Header.Del("Trailer")
+	delete(e.r.Header, "Trailer")
 	if e.message == nil {
 		e.r.Body, e.r.ContentLength, e.r.TransferEncoding = http.NoBody, 0, nil
 		e.r.Header.Del("Content-Length")

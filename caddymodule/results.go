@@ -57,10 +57,9 @@ func (o *openaiView) check(tool string, result rawjson.Value) (rawjson.Value, []
 	e := o.view.e
 	var members [3]rawjson.Value
 	result.Pick([]string{"resultType", "content", "structuredContent"}, members[:])
-	kind, _ := members[0].Text()
 	content, structured := members[1], members[2]
 	switch {
-	case kind == "input_required":
+	case members[0].TextIs("input_required"):
 		checked, findings, err := e.overlay.InputRequired(result, e.formContext())
 		if err == nil {
 			err = e.keepAnswerable(checked)

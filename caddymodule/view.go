@@ -85,7 +85,7 @@ func (v *view) mayAskFor(msg *mcp.Request) bool {
 func (v *view) decideName(msg *mcp.Request) (policy.Decision, bool) {
 	switch mcp.Subject(msg.Method) {
 	case mcp.SubjectTool:
-		return v.DecideCall(msg.Name, msg.Params.Get("arguments")), true
+		return v.DecideCall(msg.Name, msg.Arguments()), true
 	case mcp.SubjectPrompt:
 		return v.Decide(policy.Prompt, msg.Name), true
 	case mcp.SubjectResource:

@@ -12,8 +12,8 @@ import (
 // corrected, since their schema has none.
 func (w *Rewriter) cacheHints(result rawjson.Value, m *resultValues, cacheable bool) (rawjson.Value, error) {
 	scope, ttl := m[cacheScopeMember], m[ttlMsMember]
-	kind, _ := m[resultTypeMember].Text()
-	complete := kind == "" || kind == "complete"
+	kind := m[resultTypeMember]
+	complete := kind.Kind() != rawjson.String || kind.TextIs("") || kind.TextIs("complete")
 	insert := w.Era == Modern && cacheable && complete
 	var err error
 	if scope.Exists() || insert {

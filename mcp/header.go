@@ -72,14 +72,16 @@ func AlignHeaders(h http.Header, r *Request, decoy *Decoy) {
 	if r.Era == Legacy {
 		return
 	}
-	h.Del("Last-Event-Id")
+	delete(h, "Last-Event-Id")
 	name := r.Name
 	if decoy != nil {
 		name = decoy.Name
 		maps.DeleteFunc(h, func(header string, _ []string) bool { return strings.HasPrefix(header, HeaderParamPrefix) })
 	}
 	if mirrorsName(r.Method) {
-		h.Set(HeaderName, EncodeHeaderValue(name))
+		if encoded := EncodeHeaderValue(name); len(h[HeaderName]) != 1 || h[HeaderName][0] != encoded {
+			h.Set(HeaderName, encoded)
+		}
 	}
 }
 

@@ -38,14 +38,16 @@ func openEnvelope(v rawjson.Value) (e envelope, variant string) {
 // parameters holds what decides about a request.
 type parameters struct {
 	name, uri, taskID, ref, meta rawjson.Value
+	arguments                    rawjson.Value
 	version                      rawjson.Value // of the protocol, in _meta
+	task                         bool          // there is a member that may name a task
 }
 
 // openParameters reads params, and what is in them, in one pass each.
 func openParameters(params rawjson.Value) (p parameters, variant string) {
 	var m [18]rawjson.Value
 	variant = params.Pick(paramsMembers, m[:])
-	p = parameters{name: m[0], uri: m[1], taskID: m[2], ref: m[3], meta: m[4]}
+	p = parameters{name: m[0], uri: m[1], taskID: m[2], ref: m[3], meta: m[4], arguments: m[6]}
 	var inner [7]rawjson.Value
 	for _, object := range []struct {
 		value rawjson.Value
@@ -56,6 +58,7 @@ func openParameters(params rawjson.Value) (p parameters, variant string) {
 		}
 	}
 	p.version = inner[0]
+	p.task = p.taskID.Exists() || m[15].Exists() || inner[6].Exists() // task, relatedTaskMember
 	return p, variant
 }
 

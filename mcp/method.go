@@ -3,6 +3,8 @@ package mcp
 import (
 	"maps"
 	"slices"
+
+	"github.com/caddy-mcp-app/caddy-mcp-app/mcp/rawjson"
 )
 
 // SubjectKind is what a method is about.
@@ -48,6 +50,27 @@ func Known(era Era, method string) bool {
 	}
 	return legacyMethods[method]
 }
+
+// methodText is the text of a method, which of known ones costs no memory.
+func methodText(method rawjson.Value) (string, bool) {
+	if len(method) > 2 {
+		if known, ok := methodNames[string(method[1:len(method)-1])]; ok && method.Kind() == rawjson.String {
+			return known, true
+		}
+	}
+	return method.Text()
+}
+
+// methodNames are the methods of both eras.
+var methodNames = func() map[string]string {
+	names := make(map[string]string)
+	for _, known := range []map[string]bool{legacyMethods, modernMethods} {
+		for name := range known {
+			names[name] = name
+		}
+	}
+	return names
+}()
 
 // Methods lists what [Known] knows in an era, in alphabetical order.
 func Methods(era Era) []string {

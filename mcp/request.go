@@ -35,7 +35,25 @@ type Request struct {
 	// Name is what the message is about: params.name, params.uri, or the name or
 	// URI of params.ref, depending on the method; empty where a method has none.
 	Name string
+
+	// What reading has found in these very Params.
+	read struct {
+		params    bool // they were read
+		task      bool // a member may name a task
+		arguments rawjson.Value
+	}
 }
+
+// Arguments returns the arguments of a tool call.
+func (r *Request) Arguments() rawjson.Value {
+	if r.read.params {
+		return r.read.arguments
+	}
+	return r.Params.Get("arguments")
+}
+
+// mayNameTask reports whether a member of the parameters may name a task.
+func (r *Request) mayNameTask() bool { return !r.read.params || r.read.task }
 
 // Reader reads client messages. The zero value knows the methods of the protocol
 // and [DefaultDepth].
@@ -110,7 +128,7 @@ func (r *Request) readEnvelope() (parameters, error) {
 	if variant != "" {
 		return refuse(caseSensitive)
 	}
-	if version, _ := e.version.Text(); version != "2.0" {
+	if !e.version.TextIs("2.0") {
 		return refuse(`jsonrpc must be "2.0"`)
 	}
 	if e.id.Exists() && r.ID == nil {
@@ -121,7 +139,7 @@ func (r *Request) readEnvelope() (parameters, error) {
 	case e.method.Exists() && answer:
 		return refuse("both a request and a response")
 	case e.method.Exists():
-		text, ok := e.method.Text()
+		text, ok := methodText(e.method)
 		if !ok || text == "" {
 			return refuse("method must be a string")
 		}
@@ -142,6 +160,7 @@ func (r *Request) readEnvelope() (parameters, error) {
 	if variant != "" {
 		return refuse(caseSensitive)
 	}
+	r.read.params, r.read.task, r.read.arguments = true, p.task, p.arguments
 	for _, inner := range []struct {
 		name  string
 		value rawjson.Value
@@ -194,16 +213,15 @@ func (r *Request) readName(p parameters) error {
 // then both must say the same (MCP 2026-07-28, basic/versioning).
 func (r *Request) readEra(h http.Header, meta rawjson.Value) error {
 	header := trimOWS(h.Get(HeaderVersion))
-	claimed, ok := meta.Text()
 	switch {
 	case !meta.Exists():
 		r.Version, r.Era = header, EraOf(header)
-	case !ok:
+	case meta.Kind() != rawjson.String:
 		return invalid(http.StatusBadRequest, CodeInvalidParams, r.ID, "Invalid params: the protocol version in _meta must be a string")
-	case header != claimed:
+	case !meta.TextIs(header):
 		return invalid(http.StatusBadRequest, CodeHeaderMismatch, r.ID, "Header mismatch: %s differs from the body", HeaderVersion)
 	default:
-		r.Version, r.Era = claimed, Modern
+		r.Version, r.Era = header, Modern
 	}
 	if r.Era == Legacy && header >= FirstModernVersion {
 		// No revision is named like this, and servers that compare text would take

@@ -15,6 +15,9 @@ func (r *Request) Unseal(open func(Purpose, string) (string, error)) error {
 			return err
 		}
 	}
+	if !r.mayNameTask() {
+		return nil
+	}
 	for _, path := range taskIDPaths {
 		// An id in another form, or under another spelling, would pass unsealed to
 		// a server that reads it.
@@ -56,6 +59,7 @@ func (r *Request) ReplaceParams(params rawjson.Value) error {
 		return InvalidParams(r, "unreadable parameters")
 	}
 	r.Body, r.Params = body, params
+	r.read.params = false
 	return nil
 }
 

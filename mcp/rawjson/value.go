@@ -58,6 +58,10 @@ func (v Value) Text() (string, bool) {
 	return string(text), true
 }
 
+// TextIs reports whether v is the string s. Unlike [Value.Text] it costs no
+// memory.
+func (v Value) TextIs(s string) bool { return v.Kind() == String && nameIs(v, s) }
+
 // Bool returns the value of a JSON boolean, and false, false for anything else.
 func (v Value) Bool() (value, ok bool) {
 	return v.Kind() == True, v.Kind() == True || v.Kind() == False
