@@ -7,7 +7,7 @@ import "net/http"
 // belongs to the exchange alone, so that nobody who changes one changes another,
 // or that of another request. The zero value is ready.
 type headerLines struct {
-	values [12]string
+	values [10]string
 	used   int
 }
 

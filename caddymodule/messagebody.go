@@ -27,7 +27,7 @@ func readBody(r io.Reader, announced int64) ([]byte, error) {
 	for {
 		n, err := r.Read(body[len(body):cap(body)])
 		body = body[:len(body)+n]
-		if err == io.EOF { //nolint:errorlint // what wraps it is no end
+		if err == io.EOF { // what wraps it is no end
 			return body, nil
 		}
 		if err != nil {

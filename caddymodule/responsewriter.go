@@ -44,7 +44,6 @@ type responseWriter struct {
 	decorator openaiView
 	cors      http.Header
 	own       headerSnapshot // set before the server was asked: all that an error of ours carries
-	lines     headerLines
 
 	mu          sync.Mutex // the keep-alive timer writes beside the handler
 	keepAlive   *time.Timer
@@ -185,7 +184,7 @@ func (w *responseWriter) ownHeaders(h http.Header) {
 	if strings.Contains(strings.ToLower(strings.Join(h.Values("Cache-Control"), ",")), "no-transform") {
 		cache += ", no-transform"
 	}
-	w.lines.set(h, "Cache-Control", cache)
+	w.e.lines.set(h, "Cache-Control", cache)
 	delete(h, "Expires")
 	w.e.sealSession(h)
 	if w.e.authenticates() {
@@ -416,7 +415,7 @@ func (w *responseWriter) finishBuffer() error {
 	}
 	announceTrailers(h, trailer)
 	if len(trailer) == 0 { // an answer of known length has none
-		w.lines.set(h, "Content-Length", strconv.Itoa(len(body)))
+		w.e.lines.set(h, "Content-Length", strconv.Itoa(len(body)))
 	}
 	w.ResponseWriter.WriteHeader(w.status)
 	_, err := w.ResponseWriter.Write(body)
