@@ -21,7 +21,8 @@ type affinity struct {
 	chosen string // filled in by the selection
 	// own says that the upstream gets its own name as the Host, and nothing of
 	// the browser's origin: see Handler.PreserveHost.
-	own bool
+	own   bool
+	hosts map[string]string // what each upstream is called then
 }
 
 // choose notes the choice in the request that goes to the upstream. That request
@@ -30,7 +31,9 @@ type affinity struct {
 func (a *affinity) choose(upstream *reverseproxy.Upstream, r *http.Request) *reverseproxy.Upstream {
 	a.chosen = upstream.Dial
 	if a.own {
-		r.Host = upstreamHost(upstream.Dial)
+		if host, ok := a.hosts[upstream.Dial]; ok {
+			r.Host = host
+		}
 		for _, name := range []string{"Origin", "Sec-Fetch-Site", "Sec-Fetch-Mode", "Sec-Fetch-Dest"} {
 			delete(r.Header, name)
 		}
@@ -51,7 +54,7 @@ func (e *exchange) bindAffinity() {
 	if len(e.Upstreams) > 1 { // of one there is nothing to choose
 		e.affinity.holder = e.holder()
 	}
-	e.affinity.own = !e.PreserveHost
+	e.affinity.own, e.affinity.hosts = !e.PreserveHost, e.hosts
 	trailOf(e.r).affinity = &e.affinity
 }
 
@@ -74,7 +77,7 @@ func (Affinity) CaddyModule() caddy.ModuleInfo {
 func (Affinity) Select(pool reverseproxy.UpstreamPool, r *http.Request, _ http.ResponseWriter) *reverseproxy.Upstream {
 	a, ok := r.Context().Value(affinityKey{}).(*affinity)
 	if !ok {
-		a = &affinity{own: true}
+		a = &affinity{}
 	}
 	if a.pinned == "" && len(pool) == 1 {
 		if !pool[0].Available() {

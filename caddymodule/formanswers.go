@@ -94,11 +94,11 @@ func (e *exchange) checkFormAnswer() error {
 // is refused. Errors are *mcp.Error.
 func (e *exchange) checkInputResponses() error {
 	msg := e.message
-	responses := msg.Params.Get("inputResponses")
 	if !e.overlay.ChecksForms() || msg.Era != mcp.Modern {
 		return nil
 	}
 	e.repeats = msg.Params // before anything in it is opened for the server
+	responses := msg.Params.Get("inputResponses")
 	if !responses.Exists() {
 		return nil
 	}

@@ -163,6 +163,7 @@ type Handler struct {
 	verifier          *token.Checker   // nil in mode none
 	release           []func()         // gives back what Provision took from pools
 	proxy             caddyhttp.MiddlewareHandler
+	hosts             map[string]string // what the upstreams are called, by where they are dialled
 	catalogs          *flight.Group[*mcp.Catalog]
 	inventories       *flight.Group[*inventory]
 	sources           []string // of the rules, if they come from a Caddyfile

@@ -108,6 +108,9 @@ func (n registrationNames) resembles(key string) bool {
 // resemblesID reports whether a value can only be meant as an id, wherever it
 // stands: under a misspelt name it would otherwise be overlooked.
 func resemblesID(value string) bool {
+	if len(value) < registration.IDLength { // decoding only makes it shorter
+		return false
+	}
 	if value = strings.TrimSpace(plain(value)); len(value) != registration.IDLength {
 		return false
 	}

@@ -51,15 +51,6 @@ func parseUpstream(text string) (upstreamAddress, error) {
 	return upstreamAddress{dial: net.JoinHostPort(host, port), tls: scheme == "https", name: host}, nil
 }
 
-// upstreamHost is what an upstream is called in its own Host header.
-func upstreamHost(dial string) string {
-	address, err := caddy.ParseNetworkAddress(dial)
-	if err != nil { // has been checked when the configuration was loaded
-		return dial
-	}
-	return address.JoinHostPort(0)
-}
-
 // buildProxy makes the reverse_proxy of the upstream arguments, with settings
 // that are safe for streams and for writes: every byte flushed at once, nothing
 // sent twice, no compression in the way of the rewriter.
@@ -67,6 +58,7 @@ func (m *Handler) buildProxy(ctx caddy.Context) (caddyhttp.MiddlewareHandler, er
 	type object = map[string]any
 	var upstreams []object
 	transport := object{"protocol": "http", "compression": false}
+	hosts := make(map[string]string, len(m.Upstreams))
 	for i, text := range m.Upstreams {
 		address, err := parseUpstream(text)
 		if err != nil {
@@ -79,6 +71,11 @@ func (m *Handler) buildProxy(ctx caddy.Context) (caddyhttp.MiddlewareHandler, er
 			transport["tls"] = object{}
 		}
 		upstreams = append(upstreams, object{"dial": address.dial})
+		network, err := caddy.ParseNetworkAddress(address.dial)
+		if err != nil {
+			return nil, fmt.Errorf("upstream %q: %w", text, err)
+		}
+		hosts[address.dial] = network.JoinHostPort(0)
 	}
 	proxy := object{
 		"upstreams":      upstreams,
@@ -95,5 +92,6 @@ func (m *Handler) buildProxy(ctx caddy.Context) (caddyhttp.MiddlewareHandler, er
 	if err != nil {
 		return nil, fmt.Errorf("making the reverse proxy: %w", err)
 	}
+	m.hosts = hosts
 	return module.(caddyhttp.MiddlewareHandler), nil
 }

@@ -17,8 +17,9 @@ const (
 // ones. What was searched in vain is in proportion to what was read, so that no
 // text costs more than its length.
 const (
-	longRun   = 64
-	maxWindow = 4096
+	longRun     = 64
+	firstWindow = 256
+	maxWindow   = 4096
 )
 
 // plainRun returns the offset of the first byte from i on that ends a string or
@@ -29,7 +30,7 @@ func plainRun(src []byte, i int) int {
 		if i = plainWords(src[:end], i); i < end {
 			return i
 		}
-		for size := longRun; ; {
+		for size := firstWindow; ; {
 			window := src[i:min(i+size, len(src))]
 			plain := window
 			// These two are vector searches.
