@@ -16,7 +16,7 @@ func TestPublishedNamesAreInTheReadme(t *testing.T) {
 		for _, match := range regexp.MustCompile(`"(http\.(?:mcp_app|auth\.user)\.[a-z_]+)"`).FindAllStringSubmatch(text, -1) {
 			set["{"+match[1]+"}"] = true
 		}
-		for _, match := range regexp.MustCompile(`logField\([\w.]+, zap\.\w+\("([^"]+)"`).FindAllStringSubmatch(text, -1) {
+		for _, match := range regexp.MustCompile(`enc\.AddString\("(mcp_[^"]+)"`).FindAllStringSubmatch(text, -1) {
 			set[match[1]] = true
 		}
 		for _, match := range regexp.MustCompile(`Namespace: "(\w+)", Subsystem: "(\w+)", Name: "(\w+)"`).FindAllStringSubmatch(text, -1) {
