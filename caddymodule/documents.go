@@ -47,13 +47,23 @@ func (m *Handler) findDocuments() error {
 	return m.prepareIssuerDocument()
 }
 
-// prepareIssuerDocument readies what metadata_proxy passes on. Nobody is asked
+// prepareIssuerDocument readies what metadata_proxy passes on, or where
+// metadata_redirect leads. Nobody is asked
 // before a client wants it.
 func (m *Handler) prepareIssuerDocument() (err error) {
 	switch {
 	case m.Auth.MetadataRedirect && m.Auth.MetadataProxy:
 		return errors.New("auth: metadata_redirect and metadata_proxy exclude each other: keep one")
-	case !m.Auth.MetadataProxy || !m.authenticates():
+	case !m.authenticates():
+		return nil
+	case m.Auth.MetadataRedirect:
+		candidates, err := token.IssuerMetadataURLs(m.Auth.allIssuers()[0])
+		if err != nil {
+			return err
+		}
+		m.issuerLocation = candidates[0]
+		return nil
+	case !m.Auth.MetadataProxy:
 		return nil
 	}
 	if m.issuerDocument, err = token.NewIssuerDocument(m.Auth.allIssuers()[0], nil); err != nil {
@@ -101,12 +111,9 @@ func (m *Handler) serveIssuerMetadata(w http.ResponseWriter, r *http.Request) er
 		writeBody(w, http.StatusOK, "application/json", document)
 		return nil
 	}
-	candidates, err := token.IssuerMetadataURLs(m.Auth.allIssuers()[0])
-	if err != nil {
-		return err
-	}
 	w.Header().Set("Cache-Control", "no-store")
-	http.Redirect(w, r, candidates[0], http.StatusTemporaryRedirect)
+	w.Header().Set("Location", m.issuerLocation)
+	w.WriteHeader(http.StatusTemporaryRedirect)
 	return nil
 }
 

@@ -170,6 +170,7 @@ type Handler struct {
 	routes            []route
 	documents         documents
 	issuerDocument    *token.IssuerDocument // nil without auth { metadata_proxy }
+	issuerLocation    string                // empty without auth { metadata_redirect }
 	origins           originSet
 	limits            effectiveLimits
 	reader            mcp.Reader // of messages
