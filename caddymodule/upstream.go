@@ -11,6 +11,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp/reverseproxy"
 )
 
 // upstreamAddress is one parsed upstream argument.
@@ -93,5 +94,7 @@ func (m *Handler) buildProxy(ctx caddy.Context) (caddyhttp.MiddlewareHandler, er
 		return nil, fmt.Errorf("making the reverse proxy: %w", err)
 	}
 	m.hosts = hosts
-	return module.(caddyhttp.MiddlewareHandler), nil
+	handler := module.(*reverseproxy.Handler)
+	handler.Transport = upstreamTransport{handler.Transport.(*reverseproxy.HTTPTransport)}
+	return handler, nil
 }
