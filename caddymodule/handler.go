@@ -1,10 +1,3 @@
-// Package caddymodule is the Caddy module http.handlers.mcp_app: a gateway that
-// stands in front of an unchanged MCP server and makes it a tenant-safe ChatGPT
-// plugin.
-//
-// The package holds configuration, HTTP and wiring. What may be seen is decided
-// in package policy, how messages are read and rewritten in package mcp, what
-// ChatGPT expects in package mcp/openai.
 package caddymodule
 
 import (

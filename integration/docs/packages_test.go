@@ -15,8 +15,9 @@ import (
 // taught are the packages that others build on: their doc.go teaches what they
 // keep and what that costs, and an example runs.
 var taught = []string{
-	"policy", "policy/token", "policy/registration", "policy/state",
-	"mcp", "mcp/rawjson", "mcp/openai", "mcp/discovery", "mcp/page", "links", "links/onboarding",
+	"policy", "policy/arguments", "policy/assertion", "policy/celrule", "policy/membership", "policy/ratelimit",
+	"policy/registration", "policy/revocation", "policy/state", "policy/token",
+	"mcp", "mcp/doctor", "mcp/flight", "mcp/lru", "mcp/rawjson", "mcp/openai", "mcp/discovery", "mcp/page", "links", "links/onboarding",
 }
 
 func TestPackagesTeachTheirModel(t *testing.T) {

@@ -1,6 +1,3 @@
-// Package flight lets identical questions share one answer: those asked at the
-// same time share the asking, later ones what was remembered. It is a store of
-// facts, never of permissions.
 package flight
 
 import (

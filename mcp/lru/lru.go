@@ -1,4 +1,3 @@
-// Package lru keeps the most recently used values of a bounded number.
 package lru
 
 import (

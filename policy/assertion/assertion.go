@@ -1,11 +1,3 @@
-// Package assertion tells the upstream who calls, in a signed form that it can check by itself: short-lived ES256 JWTs and the public keys to verify them.
-//
-// [Keys] is one key set for all endpoints and replicas that share a storage. A
-// key is made at first use, and followed by another after 30 days: the new one
-// is published ten minutes before anything is signed with it, so that every
-// verifier that refreshes its copy in that time knows it, and the old one stays
-// published until the last assertion signed by it has ended. Its private part
-// is then erased.
 package assertion
 
 import (

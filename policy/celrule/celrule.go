@@ -1,11 +1,3 @@
-// Package celrule compiles and evaluates the conditions that operators write
-// in CEL (https://cel.dev) behind `when`.
-//
-// A condition sees three things: `principal`, the verified caller; `claims`,
-// everything the token says; and `request`, the use of one name. It is checked
-// once, at load: names, types, that it gives a bool, and what it can cost at
-// most. At run time it is bounded a second time, by what it really costs, and
-// every error means no: a condition that cannot be judged is not met.
 package celrule
 
 import (

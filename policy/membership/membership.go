@@ -1,11 +1,3 @@
-// Package membership says whether the subject of a token is a member of a
-// tenant at this moment, and with which roles. A token says what was true when
-// it was issued; a [Source] is asked on every message, so that whoever is
-// removed is out with the next one.
-//
-// There are three sources: the token's own claims, a file, and a service of the
-// operator over HTTP. All fail closed: no answer is not a yes, but
-// [ErrUnavailable].
 package membership
 
 import (

@@ -1,12 +1,3 @@
-// Package ratelimit bounds how often something is done in a time: by all, by a
-// tenant, by a caller, with some tools.
-//
-// A [Limit] counts in windows: so many calls from the first one on until the
-// window ends, then anew. That is easy to say and to share between replicas; at
-// the seam of two windows twice as many may come in quick succession. Counting
-// is done by a [Counter], in this process ([Local]) or in a store that all
-// replicas share. A limit saves the server from too much work; it is no
-// permission, and comes after all questions of who may.
 package ratelimit
 
 import (

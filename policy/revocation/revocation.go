@@ -1,11 +1,3 @@
-// Package revocation takes back access before a token ends by itself: of one token, of everything a subject holds, or of a whole tenant.
-//
-// A [List] answers from a snapshot in memory, without a lock and without
-// asking anybody. It keeps the snapshot equal to a shared [state.Store]: what
-// one replica revokes the others learn within a second, and what the store
-// loses they give back to it. When the store cannot be reached for longer than
-// the list may be out of date, the list refuses everybody rather than let a
-// revoked caller in.
 package revocation
 
 import (
