@@ -79,7 +79,8 @@ func (a *appEvents) run() {
 }
 
 // tellDecision emits what a record of the audit log says about a caller who was
-// not let through, or not any longer.
+// not let through, or not any longer; but for the reason, since Caddy writes
+// events into its own log, where reasons should not be.
 func (m *Handler) tellDecision(t *trail, d decided) {
 	name := eventDenied
 	switch {
@@ -91,7 +92,7 @@ func (m *Handler) tellDecision(t *trail, d decided) {
 	m.events.tell(name, func() map[string]any {
 		rec := m.recordOf(t, d)
 		return map[string]any{
-			"endpoint": rec.Endpoint, "decision": rec.Decision, "cause": rec.Cause, "rule": rec.Rule, "reason": rec.Reason,
+			"endpoint": rec.Endpoint, "decision": rec.Decision, "cause": rec.Cause, "rule": rec.Rule,
 			"era": rec.Era, "method": rec.Method, "name": rec.Name, "issuer": rec.Issuer, "subject": rec.Subject,
 			"tenant": rec.Tenant, "client_id": rec.ClientID, "remote_ip": rec.RemoteIP, "uuid": rec.ID,
 		}

@@ -25,6 +25,9 @@ var (
 
 // call is the small tool call that most cases send.
 func (b *bench) call(p *path, tokens []string) message {
+	if p.name == vmcp && len(tokens) > 1 { // its session is one caller's, and ends when another uses it
+		tokens = tokens[:1]
+	}
 	return message{
 		host: p.addr, session: p.session, token: pick(tokens), method: "tools/call", name: "visible.echo",
 		params: `"arguments":{"text":"` + padding[:200] + `"},`,

@@ -15,7 +15,7 @@ import (
 // TestEveryDecisionIsOnRecord sends what is allowed and everything that is
 // refused, and finds for each one record in the audit log: who, what, decision,
 // cause and exact reason, tied to the access log by its id. The reason is there
-// and, but for the data of events, nowhere else.
+// and nowhere else, also not in Caddy's own log of events.
 func TestEveryDecisionIsOnRecord(t *testing.T) {
 	g := start(t)
 	erin := g.token(t, "erin@acme", "acme", "mcp.use", "decks.write")

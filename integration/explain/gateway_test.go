@@ -28,7 +28,7 @@ const caddyfile = `{
 	log {
 		output {$GATEWAY_LOG}
 		level DEBUG
-		exclude http.log.access http.handlers.mcp_app.audit events
+		exclude http.log.access http.handlers.mcp_app.audit
 	}
 	log audit {
 		output file {$AUDIT_LOG}
