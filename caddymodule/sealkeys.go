@@ -35,9 +35,9 @@ type keySource interface {
 	create(ctx context.Context) (storedKeys, error)
 }
 
-// renewer is a keySource that has to be told now and then that keys are in use.
+// renewer is a keySource that has to be told now and then which keys are in use.
 type renewer interface {
-	// renew returns what all have now.
+	// renew adds them to those of all others, and returns what all have now.
 	renew(ctx context.Context, current storedKeys) (storedKeys, error)
 }
 
@@ -109,6 +109,9 @@ func (s *sealKeys) get(ctx context.Context) (*mcp.Sealer, error) {
 	if errors.Is(err, errNoKeys) {
 		stored, err = s.source.create(ctx)
 	}
+	if source, ok := s.source.(renewer); ok && err == nil {
+		stored, err = source.renew(ctx, stored)
+	}
 	s.noteRenewal()
 	if err == nil {
 		err = s.use(stored)
@@ -155,21 +158,22 @@ func (s *sealKeys) keepUp(ctx context.Context) {
 	}()
 }
 
-// renew tells the source that its keys are in use. Where it has others, since it
-// lost these and somebody made new ones, both go on: what was sealed stays good.
+// renew tells the source which keys are in use, and learns those of others: of
+// replicas that had keys of their own, or that made new ones where the source had
+// lost these. What any of them has sealed stays good at all of them.
 func (s *sealKeys) renew(ctx context.Context, source renewer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.noteRenewal()
-	kept, err := source.renew(ctx, s.stored)
+	all, err := source.renew(ctx, s.stored)
 	if err != nil {
 		return // whoever needs more of the source says so
 	}
-	merged := kept.with(s.stored)
-	if len(merged.Keys) == len(s.stored.Keys) && merged.Keys[0].equal(s.stored.Keys[0]) {
+	replaced := !all.Keys[0].equal(s.stored.Keys[0])
+	if !replaced && len(all.Keys) == len(s.stored.Keys) {
 		return
 	}
-	if err := s.use(merged); err == nil {
+	if err := s.use(all); err == nil && replaced {
 		caddy.Log().Named("mcp_app.seal_keys").Warn("the shared state has another sealing key than this process had; from now on it is used, and what was sealed before still opens")
 	}
 }

@@ -87,7 +87,8 @@ func (s sharedKeys) withOwn(ctx context.Context, keys storedKeys) storedKeys {
 }
 
 // create shares the key of Caddy's storage, if there is one, so that sessions
-// outlive the move to shared state.
+// outlive the move to shared state. While it cannot be read nothing is made, since
+// that would end them.
 func (s sharedKeys) create(ctx context.Context) (storedKeys, error) {
 	keys, err := s.storage.load(ctx)
 	if errors.Is(err, errNoKeys) {
@@ -96,15 +97,15 @@ func (s sharedKeys) create(ctx context.Context) (storedKeys, error) {
 	if err != nil {
 		return storedKeys{}, err
 	}
-	kept, err := s.renew(ctx, keys)
+	kept, err := s.keep(ctx, keys)
 	if err != nil {
 		return storedKeys{}, err
 	}
 	return s.withOwn(ctx, kept), nil
 }
 
-// renew keeps the entry alive, and puts it back where the state was emptied.
-func (s sharedKeys) renew(ctx context.Context, current storedKeys) (storedKeys, error) {
+// keep keeps the entry alive, and puts it back where the state was emptied.
+func (s sharedKeys) keep(ctx context.Context, current storedKeys) (storedKeys, error) {
 	raw, err := json.Marshal(current)
 	if err != nil {
 		return storedKeys{}, err
@@ -113,6 +114,24 @@ func (s sharedKeys) renew(ctx context.Context, current storedKeys) (storedKeys, 
 		return storedKeys{}, err
 	}
 	return readKeys(raw)
+}
+
+// renew implements renewer. Of two replicas that add keys at the same moment one
+// may undo the other, which adds them again the next time.
+func (s sharedKeys) renew(ctx context.Context, current storedKeys) (storedKeys, error) {
+	kept, err := s.keep(ctx, current)
+	if err != nil {
+		return storedKeys{}, err
+	}
+	all := kept.with(current)
+	if len(all.Keys) == len(kept.Keys) {
+		return all, nil
+	}
+	raw, err := json.Marshal(all)
+	if err != nil {
+		return storedKeys{}, err
+	}
+	return all, s.store.Set(ctx, stateSealKey, raw, state.MaxTTL)
 }
 
 // sealPool holds what was read of a shared state, so that a reload while it is

@@ -93,16 +93,20 @@ func TestReplicasAgreeOnTheSealingKey(t *testing.T) {
 }
 
 // TestSessionsOutliveTheMoveToSharedState, of the first replica that moves and of
-// those that come later with keys of their own.
+// those that come later with keys of their own, and are then open to all.
 func TestSessionsOutliveTheMoveToSharedState(t *testing.T) {
 	store := state.NewMemory(0)
+	var sealed []string
 	for range 3 {
 		storage := &certmagic.FileStorage{Path: t.TempDir()}
 		alone := &sealKeys{source: storageKeys{storage}, sealCache: new(sealCache)}
-		before := sealWith(alone.mustGet(t))
+		sealed = append(sealed, sealWith(alone.mustGet(t)))
 		replica := sharing(t, store, storage)
-		mustUnseal(t, replica.mustGet(t), before)
-		mustUnseal(t, sharing(t, store, nil).mustGet(t), sealWith(replica.mustGet(t)))
+		sealed = append(sealed, sealWith(replica.mustGet(t)))
+		for _, text := range sealed {
+			mustUnseal(t, replica.mustGet(t), text)
+			mustUnseal(t, sharing(t, store, nil).mustGet(t), text)
+		}
 	}
 }
 
@@ -153,6 +157,11 @@ func TestAStateThatForgetsGetsTheKeyBack(t *testing.T) {
 		mustUnseal(t, replica.mustGet(t), before)
 		mustUnseal(t, replica.mustGet(t), others)
 		mustUnseal(t, other.mustGet(t), sealWith(replica.mustGet(t)))
+		mustUnseal(t, sharing(t, store, nil).mustGet(t), before) // one that comes later
+		time.Sleep(renewInterval)
+		other.mustGet(t)
+		synctest.Wait()
+		mustUnseal(t, other.mustGet(t), before)
 
 		// Without use, for longer than an entry lives, and then with it.
 		time.Sleep(state.MaxTTL - renewInterval)

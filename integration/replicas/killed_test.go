@@ -1,10 +1,15 @@
 package replicas
 
 import (
+	"context"
+	"encoding/json"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -93,8 +98,98 @@ func TestAReplicaWithOpenStreamsStopsWhenItIsTold(t *testing.T) {
 			t.Fatal("a stream is still open")
 		}
 	}
-	statetest.Eventually(t, "the process has ended", func() bool {
-		_, err := http.DefaultClient.Get(r.url)
-		return err != nil
-	})
+	select {
+	case <-r.exited:
+	case <-time.After(patience): // four times its grace period
+		t.Error("the process goes on")
+	}
+}
+
+// Under traffic, at no moment in particular: whatever was acknowledged until then
+// is known to the others, and no more calls are left than were counted.
+func TestAReplicaMayBeKilledAtAnyMoment(t *testing.T) {
+	redis := statetest.StartRedis(t)
+	server := httptest.NewServer(http.HandlerFunc(openOrAnswer))
+	t.Cleanup(server.Close)
+	upstream := strings.TrimPrefix(server.URL, "http://")
+	survivor := start(t, upstream, redis.URL, open)
+	total := 0
+	for range 5 {
+		killed := start(t, upstream, redis.URL, open)
+		counted := killed.register(t, `{"endpoint":"/mcp","tools":["search"],"max_calls":200}`)
+		var calls atomic.Int64
+		var mu sync.Mutex
+		var made []string
+		var traffic sync.WaitGroup
+		for range 4 {
+			traffic.Go(func() {
+				for {
+					id, ok := tryRegister(killed.admin)
+					if !ok {
+						return
+					}
+					mu.Lock()
+					made = append(made, id)
+					mu.Unlock()
+				}
+			})
+			traffic.Go(func() {
+				for tryCall(killed.url + "?registration=" + counted) {
+					calls.Add(1)
+				}
+			})
+		}
+		time.Sleep(time.Duration(50+rand.IntN(250)) * time.Millisecond)
+		if err := killed.process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		traffic.Wait()
+		total += len(made)
+		for _, id := range made {
+			if status := survivor.call(t, id); status != http.StatusOK {
+				t.Errorf("an acknowledged registration is lost: %d", status)
+			}
+		}
+		left := int64(0)
+		for status := http.StatusOK; status != http.StatusNotFound; {
+			if status = survivor.call(t, counted); status == http.StatusOK {
+				left++
+			}
+		}
+		// A call that was counted and whose answer was lost is no call too many.
+		if calls.Load()+left > 200 || calls.Load()+left < 200-4 {
+			t.Errorf("%d calls were answered and %d are left, of 200", calls.Load(), left)
+		}
+	}
+	if total == 0 {
+		t.Error("nothing was acknowledged in any round")
+	}
+	t.Logf("%d registrations were acknowledged by replicas that were killed", total)
+}
+
+// tryRegister makes a registration at a replica that may be gone.
+func tryRegister(admin *http.Client) (id string, ok bool) {
+	resp, err := admin.Post("http://admin/mcp_app/registrations", "application/json", strings.NewReader(`{"endpoint":"/mcp","tools":["search"]}`))
+	if err != nil {
+		return "", false
+	}
+	defer resp.Body.Close()
+	var answer struct{ ID string }
+	err = json.NewDecoder(resp.Body).Decode(&answer)
+	return answer.ID, err == nil && resp.StatusCode == http.StatusCreated
+}
+
+// tryCall calls the tool at a replica that may be gone.
+func tryCall(url string) bool {
+	request, err := modernRequest(context.Background(), url, "", "tools/call", "search")
+	if err != nil {
+		return false
+	}
+	resp, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return false
+	}
+	defer resp.Body.Close()
+	_, err = io.Copy(io.Discard, resp.Body)
+	return err == nil && resp.StatusCode == http.StatusOK
 }

@@ -20,6 +20,7 @@ const caddyfile = `{
 	admin unix/%[1]s/a.sock
 	auto_https off
 	persist_config off
+	grace_period 5s
 	storage file_system %[1]s/storage
 }
 http://127.0.0.1:%[2]d {
@@ -44,6 +45,7 @@ type replica struct {
 	url     string
 	admin   *http.Client
 	process *os.Process
+	exited  chan struct{} // closed at its end
 	config  string
 }
 
@@ -68,9 +70,14 @@ func start(t *testing.T, upstream, redis, lines string) *replica {
 	if err := process.Start(); err != nil {
 		t.Fatal(err)
 	}
+	exited := make(chan struct{})
+	go func() {
+		defer close(exited)
+		_ = process.Wait()
+	}()
 	t.Cleanup(func() {
 		_ = process.Process.Kill()
-		_ = process.Wait()
+		<-exited
 		if t.Failed() {
 			t.Logf("%s said last: %s", file, log)
 		}
@@ -79,7 +86,7 @@ func start(t *testing.T, upstream, redis, lines string) *replica {
 		return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(dir, "a.sock"))
 	}}
 	t.Cleanup(transport.CloseIdleConnections)
-	r := &replica{fmt.Sprintf("http://127.0.0.1:%d/mcp", port), &http.Client{Transport: transport}, process.Process, config}
+	r := &replica{fmt.Sprintf("http://127.0.0.1:%d/mcp", port), &http.Client{Transport: transport}, process.Process, exited, config}
 	statetest.Eventually(t, "the gateway", func() bool {
 		connection, err := new(net.Dialer).DialContext(t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if err == nil {
@@ -158,20 +165,41 @@ func (r *replica) tool(t *testing.T, token, name string) int {
 // modern sends one message and returns the status.
 func modern(t *testing.T, url, token, method, name string) int {
 	t.Helper()
-	const revision = "2026-07-28"
-	params := `"_meta":{"io.modelcontextprotocol/protocolVersion":"` + revision + `","io.modelcontextprotocol/clientCapabilities":{}}`
-	header := map[string]string{"Mcp-Protocol-Version": revision, "Mcp-Method": method, "Accept": "application/json, text/event-stream"}
-	if name != "" {
-		params = `"name":"` + name + `","arguments":{},` + params
-		header["Mcp-Name"] = name
+	request, err := modernRequest(t.Context(), url, token, method, name)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if token != "" {
-		header["Authorization"] = "Bearer " + token
+	resp, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
 	}
-	resp := send(t, http.DefaultClient, url, `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":{`+params+`}}`, header)
 	defer func() { _ = resp.Body.Close() }()
 	_, _ = io.Copy(io.Discard, resp.Body)
 	return resp.StatusCode
+}
+
+func modernRequest(ctx context.Context, url, token, method, name string) (*http.Request, error) {
+	const revision = "2026-07-28"
+	params := `"_meta":{"io.modelcontextprotocol/protocolVersion":"` + revision + `","io.modelcontextprotocol/clientCapabilities":{}}`
+	if name != "" {
+		params = `"name":"` + name + `","arguments":{},` + params
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":{`+params+`}}`))
+	if err != nil {
+		return nil, err
+	}
+	for header, value := range map[string]string{
+		"Content-Type": "application/json", "Mcp-Protocol-Version": revision, "Mcp-Method": method, "Accept": "application/json, text/event-stream",
+	} {
+		request.Header.Set(header, value)
+	}
+	if name != "" {
+		request.Header.Set("Mcp-Name", name)
+	}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	return request, nil
 }
 
 func send(t *testing.T, client *http.Client, url, body string, header map[string]string) *http.Response {
