@@ -87,12 +87,15 @@ func start(t *testing.T, upstream, redis, lines string) *replica {
 	}}
 	t.Cleanup(transport.CloseIdleConnections)
 	r := &replica{fmt.Sprintf("http://127.0.0.1:%d/mcp", port), &http.Client{Transport: transport}, process.Process, exited, config}
+	// Its ports are open before its configuration is the running one.
 	statetest.Eventually(t, "the gateway", func() bool {
-		connection, err := new(net.Dialer).DialContext(t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		if err == nil {
-			_ = connection.Close()
+		response, err := r.admin.Get("http://admin/mcp_app/endpoints")
+		if err != nil {
+			return false
 		}
-		return err == nil
+		defer func() { _ = response.Body.Close() }()
+		body, err := io.ReadAll(response.Body)
+		return err == nil && strings.Contains(string(body), `"/mcp"`)
 	})
 	return r
 }
