@@ -45,7 +45,8 @@ type renewer interface {
 type sealCache struct {
 	sealer atomic.Pointer[mcp.Sealer]
 
-	mu       sync.Mutex // of those who make the sealer
+	mu       sync.Mutex // of the rest, and of those who make the sealer
+	try      *sealTry   // under way; nil if nobody looks
 	stored   storedKeys // what it is made of
 	renewed  atomic.Pointer[time.Time]
 	renewing atomic.Bool
@@ -91,20 +92,46 @@ func newSealKeys(configured []string, source keySource, cache *sealCache) (*seal
 }
 
 // get returns the sealer. An error is one of the source; the next call tries
-// again.
+// again. Those who come while somebody tries share the outcome: a source that hangs
+// costs nobody more than one timeout.
 func (s *sealKeys) get(ctx context.Context) (*mcp.Sealer, error) {
 	if sealer := s.sealer.Load(); sealer != nil {
 		s.keepUp(ctx)
 		return sealer, nil
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if sealer := s.sealer.Load(); sealer != nil {
+	if sealer := s.sealer.Load(); sealer != nil { // found meanwhile
+		s.mu.Unlock()
 		return sealer, nil
 	}
-	// Bounded, and independent of the one client that happens to come first.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sealTimeout)
+	try := s.try
+	if try == nil {
+		try = &sealTry{done: make(chan struct{})}
+		s.try = try
+		// Independent of the one client that happens to come first.
+		go s.find(context.WithoutCancel(ctx), try)
+	}
+	s.mu.Unlock()
+	select {
+	case <-try.done:
+		return try.sealer, try.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// sealTry is one look for the keys.
+type sealTry struct {
+	done   chan struct{} // closed when the rest is set
+	sealer *mcp.Sealer
+	err    error
+}
+
+// find reads the keys, or makes them.
+func (s *sealKeys) find(ctx context.Context, try *sealTry) {
+	ctx, cancel := context.WithTimeout(ctx, sealTimeout)
 	defer cancel()
+	defer close(try.done)
 	stored, err := s.source.load(ctx)
 	if errors.Is(err, errNoKeys) {
 		stored, err = s.source.create(ctx)
@@ -112,14 +139,18 @@ func (s *sealKeys) get(ctx context.Context) (*mcp.Sealer, error) {
 	if source, ok := s.source.(renewer); ok && err == nil {
 		stored, err = source.renew(ctx, stored)
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.try = nil
 	s.noteRenewal()
 	if err == nil {
 		err = s.use(stored)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("sealing key: %w", err)
+		try.err = fmt.Errorf("sealing key: %w", err)
+		return
 	}
-	return s.sealer.Load(), nil
+	try.sealer = s.sealer.Load()
 }
 
 // noteRenewal goes by the clock that is never set.
