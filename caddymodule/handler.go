@@ -24,7 +24,7 @@ import (
 	"github.com/caddy-mcp-app/caddy-mcp-app/policy/token"
 )
 
-func init() { caddy.RegisterModule(Handler{}) }
+func init() { caddy.RegisterModule(new(Handler)) }
 
 // Handler protects one MCP endpoint and adds what ChatGPT needs to it. It
 // answers for the endpoint's path and its OAuth metadata documents; every other
@@ -191,7 +191,7 @@ type Handler struct {
 }
 
 // CaddyModule returns the Caddy module information.
-func (Handler) CaddyModule() caddy.ModuleInfo {
+func (*Handler) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{
 		ID:  "http.handlers.mcp_app",
 		New: func() caddy.Module { return new(Handler) },
